@@ -1,0 +1,90 @@
+"""Compilation of kernels: the only file that imports numba.
+
+Three decorators, by the role of a function:
+
+* `inline`: a few lines of algebra, always merged into its caller;
+* `routine`: part of an algorithm, compiled together with the kernels that call it;
+* `kernel`: an entry point called from Python, cached on disk.
+
+A cached kernel is stamped with a digest of all kernel sources, because numba by itself does not notice
+an edit of a function that a kernel calls in another file. The first real compilation in a process
+prints one line, so that nobody waits in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event
+from numba.core.caching import IndexDataCacheFile
+
+__all__ = ["inline", "kernel", "routine", "source_digest"]
+
+# "contract" lets the compiler fuse multiply and add; nothing is reordered and NaN keeps its meaning.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
+
+
+def source_digest(root: Path | None = None) -> str:
+    """Digest of every source file that can end up in compiled code, and of numba's version."""
+    root = Path(__file__).parent if root is None else root
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in [root / "_jit.py", *sorted((root / "kernels").glob("*.py"))]:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+# A function that is only called by compiled code needs no entry from Python: a third of the compile time.
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+_STAMP = source_digest()
+
+
+class _Notice(event.Listener):
+    """Print one line at the first compilation of a kernel in this process."""
+
+    def __init__(self) -> None:
+        self.silent = bool(os.environ.get("PLIANT_QUIET"))
+
+    def on_start(self, event: Any) -> None:
+        """Called by numba before it compiles (not when it loads from the cache)."""
+        function = event.data["dispatcher"].py_func
+        if not self.silent and (function.__module__ or "").startswith("pliant."):
+            self.silent = True
+            print(
+                "pliant: compiling kernels, once per machine and version (up to a minute) ...",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def on_end(self, event: Any) -> None:
+        """Required by numba's interface."""
+
+
+event.register("numba:compile", _Notice())
+
+
+def inline(function: Any) -> Any:
+    """Decorate a short function that is always merged into its caller."""
+    return numba.njit(forceinline=True, **_INNER)(function)
+
+
+def routine(function: Any) -> Any:
+    """Decorate a part of an algorithm; compiled with its callers, not cached by itself."""
+    return numba.njit(**_INNER)(function)
+
+
+def kernel(function: Any) -> Any:
+    """Decorate an entry point: compiled on first use, cached with a digest of all kernel sources."""
+    dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
+    cache = getattr(dispatcher, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1
+    if cache is not None and hasattr(cache, "_impl"):
+        cache._cache_file = IndexDataCacheFile(
+            cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=_STAMP
+        )
+    return dispatcher

@@ -1,0 +1,458 @@
+"""Robot → flat tables: the one place for topology, quadrature and basis evaluation.
+
+The result of `assemble` is the robot as a table of steps (`kernels.layout.Tables`) together with the bookkeeping
+that maps names to rows of that table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernels import layout
+from .kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
+from .model.joints import Joint
+from .model.links import Body, Frame, Link, Rod
+from .model.pose import Pose
+from .model.robot import Robot
+from .quadrature import Grid, magnus_nodes, rod_grid
+
+__all__ = ["Anchor", "Assembly", "JointSpring", "LinkInfo", "assemble"]
+
+Array = NDArray[np.float64]
+SAME = 1e-12  # points of a rod closer than this (in X) are one
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A frame in the step table: the end of a step (−1: the world) and a fixed offset from it."""
+
+    step: int
+    offset: Pose = field(default_factory=Pose)
+
+    def then(self, offset: Pose) -> Anchor:
+        """The anchor at a further fixed offset."""
+        return Anchor(self.step, self.offset @ offset)
+
+
+@dataclass(frozen=True)
+class LinkInfo:
+    """Where a link's coordinates and steps are."""
+
+    link: Link
+    q0: int  # first coordinate
+    v0: int  # first velocity
+    grid: Grid | None = None  # of a rod
+    anchors: tuple[Anchor, ...] = ()  # of each grid point of a rod; of the body frame of a body
+
+    @property
+    def rod_v(self) -> slice:
+        """Velocities of the rod's strain coordinates."""
+        start = self.v0 + self.link.joint.nv
+        return slice(start, self.v0 + self.link.nv)
+
+    @property
+    def rod_q(self) -> slice:
+        """Coordinates of the rod's strains."""
+        start = self.q0 + self.link.joint.nq
+        return slice(start, self.q0 + self.link.nq)
+
+
+@dataclass(frozen=True)
+class JointSpring:
+    """Elastic and viscous resistance of a spherical or free joint."""
+
+    q0: int
+    v0: int
+    joint: Joint
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Everything that `assemble` finds out about a robot."""
+
+    tables: Tables
+    links: dict[str, LinkInfo]
+    nq: int
+    nv: int
+    stiffness: Array  # (nv, nv) constant part: rods and scalar joints
+    damping: Array  # (nv, nv)
+    rest: Array  # (nq,) coordinates of zero elastic force; neutral configuration of manifold joints
+    springs: tuple[JointSpring, ...]
+    spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
+    dof_names: tuple[str, ...]
+
+
+class _Builder:
+    """Collects blocks, steps and columns while walking the tree depth first."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.blocks: list[list[int]] = []
+        self.places: list[Pose] = []
+        self.steps: list[list[int]] = []
+        self.data: list[Array] = []
+        self.inertias: list[Array] = []
+        self.phi: list[Array] = []
+        self.n_phi = 0
+        self.col_v: list[int] = []
+        self.col_q: list[int] = []
+        self.anchors: dict[str, list[Anchor]] = {}
+        self.grids: dict[str, Grid] = {}
+        self.q0: dict[str, int] = {}
+        self.v0: dict[str, int] = {}
+        q = v = 0
+        for link in robot.links:
+            self.q0[link.name], self.v0[link.name] = q, v
+            q, v = q + link.nq, v + link.nv
+        self.nq, self.nv = q, v
+        self.children: dict[str, list[Link]] = {}
+        for link in robot.links:
+            self.children.setdefault(link.parent.link, []).append(link)
+
+    # ------------------------------------------------------------ walking
+
+    def walk(self) -> None:
+        """Emit the whole tree."""
+        for link in self.children.get("world", []):
+            self.emit(link, Anchor(-1, link.parent.offset))
+
+    def emit(self, link: Link, parent: Anchor) -> None:
+        """Emit a link that hangs on `parent`, and everything that hangs on the link."""
+        first = len(self.blocks)
+        anchor = self.emit_joint(link, parent.then(link.offset)).then(link.offset_after)
+        if isinstance(link.content, Rod):
+            self.emit_rod(link, link.content, anchor)
+        else:
+            self.emit_body(link, link.content, anchor)
+        self.close(first)
+
+    def close(self, first: int) -> None:
+        """Set the end of the subtree (in columns) of blocks from `first` that have none yet."""
+        for block in self.blocks[first:]:
+            if block[layout.SUBTREE] < 0:
+                block[layout.SUBTREE] = len(self.col_v)
+
+    def emit_joint(self, link: Link, anchor: Anchor) -> Anchor:
+        """Emit the blocks of a joint."""
+        joint = link.joint
+        q0, v0 = self.q0[link.name], self.v0[link.name]
+        if joint.kind == "fixed":
+            return anchor
+        if joint.kind == "screws":
+            for k, screw in enumerate(joint.screws):
+                self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
+                data = np.zeros(layout.DATA_WIDTH)
+                data[layout.D_AXIS : layout.D_AXIS + 6] = screw
+                anchor = self.add_step(data)
+            return anchor
+        kind = BALL if joint.kind == "spherical" else FREE
+        self.add_block(kind, anchor, list(range(v0, v0 + joint.nv)), [-1] * joint.nv, qpos=q0)
+        return self.add_step(np.zeros(layout.DATA_WIDTH))
+
+    def emit_body(self, link: Link, body: Body, anchor: Anchor) -> None:
+        """Give the body's inertia to the step that carries it; emit its children."""
+        if body.inertia is not None and anchor.step >= 0:
+            self.inertias[anchor.step] += body.inertia.transformed(anchor.offset).matrix
+        self.anchors[link.name] = [anchor]
+        for child in self.children.get(link.name, []):
+            self.emit(child, anchor.then(child.parent.offset))
+
+    def emit_rod(self, link: Link, rod: Rod, anchor: Anchor) -> None:
+        """Emit a rod as one block, or as several joined at attachments and element ends."""
+        children = self.children.get(link.name, [])
+        attached = [float(child.parent.X or 0.0) for child in children]
+        named = [float(f.X or 0.0) for f in self.robot.frames.values() if f.link == link.name]
+        inside = [x for x in attached + named if SAME < x < 1 - SAME]
+        grid = rod_grid(rod.strains.breakpoints, rod.points_per_element, extra=inside)
+        self.check_points(link, rod, grid)
+        self.grids[link.name] = grid
+        X = grid.X
+        L = rod.length
+        h = np.diff(X)
+        z1, z2 = magnus_nodes(X[:-1], X[1:], rod.magnus)
+        phi = np.stack([rod.strains.evaluate(z1), rod.strains.evaluate(z2)])  # (2, steps, size)
+        xi = np.stack([rod.reference(z1), rod.reference(z2)])  # (2, steps, 6)
+        mass = rod.inertia_at(X) * (grid.weights * L)[:, None, None]
+        used = [np.any(phi[:, i0:i1] != 0.0, axis=(0, 1)) for i0, i1 in grid.elements]
+        local = not all(u.all() for u in used)
+        cuts = {int(np.argmin(np.abs(X - x))) for x in attached} - {0, len(X) - 1}
+        if local:
+            cuts |= {i1 for _i0, i1 in grid.elements} - {len(X) - 1}
+        ends = [*sorted(cuts), len(X) - 1]
+
+        anchors = [anchor]
+        self.anchors[link.name] = anchors
+        # what hangs on the very start of the rod hangs on what carries the rod
+        for child, x in zip(children, attached):
+            if x <= SAME:
+                self.emit(child, anchor.then(child.parent.offset))
+        opened: list[int] = []
+        start = 0
+        for end in ends:
+            columns = np.flatnonzero(np.any(phi[:, start:end] != 0.0, axis=(0, 1))) if local else np.arange(phi.shape[2])
+            opened.append(len(self.blocks))
+            base_v = self.v0[link.name] + link.joint.nv
+            base_q = self.q0[link.name] + link.joint.nq
+            self.add_block(
+                ROD,
+                anchor,
+                [base_v + int(k) for k in columns],
+                [base_q + int(k) for k in columns],
+                components=rod.strains.components[columns],
+            )
+            for i in range(start, end):
+                data = np.zeros(layout.DATA_WIDTH)
+                data[layout.D_H] = h[i] * L
+                data[layout.D_C] = np.sqrt(3.0) / 12.0 * (h[i] * L) ** 2 if rod.magnus == 4 else 0.0
+                data[layout.D_XI1 : layout.D_XI1 + 6] = xi[0, i]
+                data[layout.D_XI2 : layout.D_XI2 + 6] = xi[1, i]
+                anchor = self.add_step(data, phi[:, i, columns])
+                self.inertias[anchor.step] += mass[i + 1]
+                anchors.append(anchor)
+            for child, x in zip(children, attached):
+                if x > SAME and int(np.argmin(np.abs(X - x))) == end:
+                    self.emit(child, anchor.then(child.parent.offset))
+            start = end
+
+    @staticmethod
+    def check_points(link: Link, rod: Rod, grid: Grid) -> None:
+        """Error if the quadrature points cannot tell the basis functions apart."""
+        X = grid.X[grid.weights > 0]
+        for basis in rod.strains.bases:
+            if basis is None:
+                continue
+            values = basis(X)
+            scale = np.linalg.norm(values, axis=0)
+            rank = 0 if np.any(scale == 0) else int(np.linalg.matrix_rank(values / scale, tol=1e-10))
+            if rank < basis.size:
+                raise ValueError(
+                    f"rod {link.name!r}: points = {rod.points_per_element} per element are too few for {basis!r} with "
+                    f"{basis.size} functions: some of its modes would have neither stiffness nor mass. Leave points "
+                    f"out for the default, or use at least {basis.degree + 1}."
+                )
+
+    # ------------------------------------------------------------ rows
+
+    def add_block(
+        self,
+        kind: int,
+        anchor: Anchor,
+        velocities: list[int],
+        coordinates: list[int],
+        *,
+        qpos: int = -1,
+        components: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Open a block that starts at `anchor`."""
+        row = [0] * layout.BLOCK_WIDTH
+        row[layout.KIND] = kind
+        row[layout.PSTEP] = anchor.step
+        row[layout.PARENT] = self.steps[anchor.step][layout.S_BLOCK] if anchor.step >= 0 else -1
+        row[layout.STEP0] = len(self.steps)
+        row[layout.COL0] = len(self.col_v)
+        row[layout.COLS] = len(velocities)
+        row[layout.SUBTREE] = -1
+        row[layout.QPOS] = qpos
+        if components is not None:
+            for c in range(7):
+                row[layout.RANGE + c] = int(np.searchsorted(components, c))
+        self.blocks.append(row)
+        self.places.append(anchor.offset)
+        self.col_v += velocities
+        self.col_q += coordinates
+
+    def add_step(self, data: Array, phi: Array | None = None) -> Anchor:
+        """Append a step to the open block."""
+        row = [0] * layout.STEP_WIDTH
+        row[layout.S_BLOCK] = len(self.blocks) - 1
+        row[layout.S_PHI] = self.n_phi
+        if phi is not None:
+            self.phi.append(phi)
+            self.n_phi += phi.shape[1]
+        self.blocks[-1][layout.STEPS] += 1
+        self.steps.append(row)
+        self.data.append(data)
+        self.inertias.append(np.zeros((6, 6)))
+        return Anchor(len(self.steps) - 1)
+
+    # ------------------------------------------------------------ finish
+
+    def spans(self) -> list[list[int]]:
+        """For each block, runs of contiguous columns of its ancestors; sets SPAN0 and SPANS."""
+        spans: list[list[int]] = []
+        for block in self.blocks:
+            runs: list[list[int]] = []
+            parent = block[layout.PARENT]
+            chain = []
+            while parent >= 0:
+                chain.append(parent)
+                parent = self.blocks[parent][layout.PARENT]
+            for b in reversed(chain):
+                start, length = self.blocks[b][layout.COL0], self.blocks[b][layout.COLS]
+                if runs and runs[-1][0] + runs[-1][1] == start:
+                    runs[-1][1] += length
+                else:
+                    runs.append([start, length])
+            block[layout.SPAN0], block[layout.SPANS] = len(spans), len(runs)
+            spans += runs
+        return spans
+
+    def tables(self) -> Tables:
+        """The finished tables."""
+        spans = self.spans()
+        carries = {block[layout.PSTEP] for block in self.blocks}
+        for i, (row, M) in enumerate(zip(self.steps, self.inertias)):
+            row[layout.S_INERTIA] = _store_inertia(self.data[i], M)
+            row[layout.S_CARRIES] = int(row[layout.S_INERTIA] != MASSLESS or i in carries)
+        places = np.zeros((len(self.places), layout.PLACE_WIDTH))
+        for row, pose in zip(places, self.places):
+            row[:9] = pose.rotation.ravel()
+            row[9:] = pose.translation
+        col_v = np.array(self.col_v, dtype=np.int64)
+        identity = len(col_v) == self.nv and bool(np.array_equal(col_v, np.arange(self.nv)))
+        general = any(row[layout.S_INERTIA] == GENERAL for row in self.steps)
+        return Tables(
+            block=np.array(self.blocks, dtype=np.int64).reshape(-1, layout.BLOCK_WIDTH),
+            place=places,
+            step=np.array(self.steps, dtype=np.int64).reshape(-1, layout.STEP_WIDTH),
+            data=np.array(self.data).reshape(-1, layout.DATA_WIDTH),
+            phi=np.ascontiguousarray(np.concatenate(self.phi, axis=1)) if self.phi else np.zeros((2, 0)),
+            spans=np.array(spans, dtype=np.int64).reshape(-1, 2),
+            col_v=col_v,
+            col_q=np.array(self.col_q, dtype=np.int64),
+            gravity=np.array(self.robot.gravity),
+            flags=np.array([int(general), int(identity)], dtype=np.int64),
+        )
+
+
+def _store_inertia(data: Array, M: Array) -> int:
+    """Write a step's inertia into its data row; returns its kind."""
+    if not M.any():
+        return MASSLESS
+    m = M[3, 3]
+    com_hat = M[:3, 3:] / m if m > 0 else np.zeros((3, 3))
+    com = np.array([com_hat[2, 1], com_hat[0, 2], com_hat[1, 0]])
+    skew = np.array([[0, -com[2], com[1]], [com[2], 0, -com[0]], [-com[1], com[0], 0]])
+    scale = np.abs(M).max()
+    rigid = (
+        m > 0
+        and np.abs(M[3:, 3:] - m * np.eye(3)).max() <= 1e-15 * m
+        and np.abs(com_hat - skew).max() * m <= 1e-15 * scale
+    )
+    if not rigid:
+        data[layout.D_M6 :] = M.ravel()
+        return GENERAL
+    central = M[:3, :3] + m * skew @ skew
+    data[layout.D_MASS] = m
+    data[layout.D_COM : layout.D_COM + 3] = com
+    i, j = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
+    data[layout.D_ROT : layout.D_ROT + 6] = central[i, j]
+    return RIGID
+
+
+def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpring, ...]]:
+    """Constant stiffness and damping, rest coordinates, and springs of manifold joints."""
+    K = np.zeros((builder.nv, builder.nv))
+    D = np.zeros((builder.nv, builder.nv))
+    rest = np.zeros(builder.nq)
+    springs = []
+    for link in builder.robot.links:
+        joint = link.joint
+        v0, q0 = builder.v0[link.name], builder.q0[link.name]
+        sv = slice(v0, v0 + joint.nv)
+        if joint.nv:
+            D[sv, sv] = joint.damping_matrix
+        if joint.kind == "screws":
+            K[sv, sv] = joint.stiffness_matrix
+            rest[q0 : q0 + joint.nq] = joint.rest_position
+        elif joint.nv:
+            rest[q0] = 1.0  # the identity quaternion
+            if np.any(joint.stiffness_matrix):
+                springs.append(JointSpring(q0, v0, joint))
+        if isinstance(link.content, Rod):
+            rod, grid = link.content, builder.grids[link.name]
+            at = grid.weights > 0
+            X, w = grid.X[at], grid.weights[at] * rod.length
+            Phi = rod.strains.matrix(X)
+            sr = slice(v0 + joint.nv, v0 + link.nv)
+            K[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.stiffness_at(X), Phi, optimize=True)
+            D[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.damping_at(X), Phi, optimize=True)
+    return (K + K.T) / 2, (D + D.T) / 2, rest, tuple(springs)
+
+
+def _dof_names(robot: Robot) -> tuple[str, ...]:
+    names: list[str] = []
+    for link in robot.links:
+        names += [f"{link.name}.{dof}" for dof in link.joint.dof_names]
+        if isinstance(link.content, Rod):
+            strains = link.content.strains
+            from .model.strains import STRAIN_NAMES
+
+            for name, basis in zip(STRAIN_NAMES, strains.bases):
+                if basis is not None:
+                    names += [f"{link.name}.{name}[{k}]" for k in range(basis.size)]
+    return tuple(names)
+
+
+def assemble(robot: Robot) -> Assembly:
+    """Turn a robot into tables.
+
+    Raises
+    ------
+    ValueError
+        If the robot has no degree of freedom, or a rod has too few points for its basis.
+    """
+    builder = _Builder(robot)
+    if builder.nv == 0:
+        raise ValueError(
+            f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
+        )
+    builder.walk()
+    K, D, rest, springs = _resistance(builder)
+    links = {
+        link.name: LinkInfo(
+            link,
+            builder.q0[link.name],
+            builder.v0[link.name],
+            builder.grids.get(link.name),
+            tuple(builder.anchors[link.name]),
+        )
+        for link in robot.links
+    }
+    spatial = tuple(
+        (builder.q0[link.name], builder.v0[link.name], link.joint.kind)
+        for link in robot.links
+        if link.joint.kind in ("spherical", "free")
+    )
+    return Assembly(
+        tables=builder.tables(),
+        links=links,
+        nq=builder.nq,
+        nv=builder.nv,
+        stiffness=K,
+        damping=D,
+        rest=rest,
+        springs=springs,
+        spatial=spatial,
+        dof_names=_dof_names(robot),
+    )
+
+
+def anchor_of(assembly: Assembly, frame: Frame) -> Anchor:
+    """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
+    if frame.link == "world":
+        return Anchor(-1, frame.offset)
+    info = assembly.links[frame.link]
+    if info.grid is None:
+        return info.anchors[0].then(frame.offset)
+    X = 1.0 if frame.X is None else frame.X
+    k = int(np.argmin(np.abs(info.grid.X - X)))
+    if abs(info.grid.X[k] - X) > SAME:
+        raise ValueError(
+            f"X = {X:g} on rod {frame.link!r} is not a point of the compiled robot. Name it before compiling with "
+            f"robot.add_frame('...', rod.at({X:g})); for poses alone, rod_poses works at any X."
+        )
+    return info.anchors[k].then(frame.offset)

@@ -1,0 +1,126 @@
+"""The flat form of a robot: the tables that every kernel reads, and the workspace that it writes.
+
+A robot is a tree of **blocks**; a block is a run of **steps** that share their columns:
+
+* a joint is a block of one step (1 column for a screw, 3 for a ball, 6 for a free joint);
+* a rod is one block, or several where something is attached at an interior point or where its
+  basis functions have local support. Several blocks may then share a coordinate.
+
+Blocks are numbered depth first, so that a block comes after its parent and its subtree is contiguous.
+Children always start at the *end* of their parent block. Columns are numbered block after block
+("column space"); ``col_v`` and ``col_q`` map a column to its velocity and its coordinate.
+
+The last row of per-step arrays belongs to the world, so a root block with parent step −1 reads and writes there:
+after the backward pass it holds the total wrench and the composite inertia of the robot.
+
+Poses are kept relative to a moving origin (the place of the first block) so that a robot far from the world's
+origin loses no digits.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def _codes(*values: int) -> tuple[Any, ...]:
+    """Constants as numpy integers: a Python int would make numba compile a copy of each callee per value."""
+    return tuple(np.int64(value) for value in values)
+
+
+# kinds of block
+ROD, SCREW, BALL, FREE = _codes(*range(4))
+# kinds of inertia of a step
+MASSLESS, RIGID, GENERAL = _codes(*range(3))
+
+# columns of `Tables.block`
+KIND, PARENT, STEP0, STEPS, COL0, COLS, SUBTREE, SPAN0, SPANS, QPOS, PSTEP, RANGE = _codes(*range(12))
+BLOCK_WIDTH = 12 + 7
+# columns of `Tables.step`
+S_BLOCK, S_INERTIA, S_PHI, S_CARRIES = _codes(*range(4))
+STEP_WIDTH = 4
+# columns of `Tables.place` (per block): rotation, translation of the start in the parent's end frame
+PLACE_R, PLACE_P = _codes(0, 9)
+PLACE_WIDTH = 12
+# columns of `Tables.data` (per step); joints keep their screw where rods keep ξ*
+D_H, D_C, D_XI1, D_XI2, D_MASS, D_COM, D_ROT, D_M6 = _codes(0, 1, 2, 8, 14, 15, 18, 24)
+D_AXIS = D_XI1
+DATA_WIDTH = 24 + 36
+
+# columns of `Work.state` (per step): start pose, end pose, twist, acceleration, Ω, coefficients of T, nodal strains
+# and their rates, carried wrench
+RS, PS, RE, PE, VE, AE, OM, CO, XI, FW = _codes(0, 9, 12, 21, 24, 30, 36, 42, 46, 82)
+XI1, XI2, XD1, XD2, XA1, XA2 = _codes(46, 52, 58, 64, 70, 76)
+STATE_WIDTH = 82 + 6
+# operators of a rod step in `Work.op`: for each of S, R, W, Y the dual matrices of node 1 and node 2
+OP_S, OP_S2, OP_R, OP_W, OP_Y = _codes(0, 18, 36, 72, 108)
+OP_WIDTH = 144
+
+N_EXTRA = np.int64(13)  # columns [Nᶜ | Iᶜ | fᶜ] that ride along with the derivative columns
+
+
+class Tables(NamedTuple):
+    """The robot as arrays; constant after compile."""
+
+    block: Ints  # (blocks, BLOCK_WIDTH)
+    place: Floats  # (blocks, PLACE_WIDTH)
+    step: Ints  # (steps, STEP_WIDTH)
+    data: Floats  # (steps, DATA_WIDTH)
+    phi: Floats  # (2, Σ columns over rod steps) basis values at the two Magnus nodes
+    spans: Ints  # (n, 2) first column, length: contiguous runs of ancestors' columns
+    col_v: Ints  # (columns,)
+    col_q: Ints  # (columns,) coordinate of the column, −1 on manifold joints
+    gravity: Floats  # (3,) m/s²
+    flags: Ints  # (2,) any step with a full 6×6 inertia; columns are velocities in order
+
+
+class Work(NamedTuple):
+    """Scratch memory of the kernels, one per thread."""
+
+    cols: Floats  # (3, columns) q, v, a in column space
+    state: Floats  # (steps + 1, STATE_WIDTH); the last row is the world
+    inertia: Floats  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
+    bias: Floats  # (steps + 1, 6, 6) the matrix N of MATH §3
+    op: Floats  # (steps, OP_WIDTH) operators of rod steps, see `rod_operators`
+    wide1: Floats  # (6, 2Σ) rod steps: [R | J]
+    wide2: Floats  # (6, 3Σ) rod steps: [W | Y | J]
+    ends: Floats  # (4, 6, columns) J, R, W, Y of each block's own columns at its end
+    force: Floats  # (3, 6, columns) U, B, C of MATH §3
+    x: Floats  # (6, 3n + 13)
+    g: Floats  # (12, 3n + 13)
+    h: Floats  # (n, 3n + 13)
+    out: Floats  # (3, columns, columns)
+    tau: Floats  # (columns,)
+    origin: Floats  # (3,)
+
+
+def make_work(tables: Tables, dtype: type = np.float64) -> Work:
+    """Allocate the workspace for a robot."""
+    steps, columns = len(tables.step), len(tables.col_v)
+    rod_columns = tables.phi.shape[1]
+    n = int(tables.block[:, COLS].max(initial=1))
+    width = 3 * n + int(N_EXTRA)
+
+    def zeros(*shape: int) -> Floats:
+        return np.zeros(shape, dtype=dtype)
+
+    return Work(
+        cols=zeros(3, columns),
+        state=zeros(steps + 1, STATE_WIDTH),
+        inertia=zeros(steps + 1, 6, 6),
+        bias=zeros(steps + 1, 6, 6),
+        op=zeros(steps, OP_WIDTH),
+        wide1=zeros(6, 2 * rod_columns),
+        wide2=zeros(6, 3 * rod_columns),
+        ends=zeros(4, 6, columns),
+        force=zeros(3, 6, columns),
+        x=zeros(6, width),
+        g=zeros(12, width),
+        h=zeros(n, width),
+        out=zeros(3, columns, columns),
+        tau=zeros(columns),
+        origin=zeros(3),
+    )

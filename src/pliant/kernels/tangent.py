@@ -1,0 +1,484 @@
+"""Exact derivatives of the inverse dynamics in one backward pass (MATH §3).
+
+Every 6×n matrix that travels along the tree is expressed at the same origin, so it only ever adds. For one
+block with own columns S (at its steps) the pass gives
+
+* its own diagonal block, by projecting the accumulated wrench derivatives with the two basis rows of each step;
+* ``E = Σ sᵀNᶜ`` and ``H = Σ sᵀIᶜ`` (n×6), which couple its rows to the columns of all ancestors;
+* ``U, B, C`` (6×n), the wrench derivatives that couple the rows of all ancestors to its columns.
+
+With three matrices the columns are ``[∂q | ∂v | M]`` side by side. With one (`fused`) they are
+``cq ∂q + cv ∂v + ca M``, obtained by mixing r, w, y and s before the pass.
+"""
+
+from .._jit import inline, kernel, routine
+from .algebra import (
+    ad_dm,
+    dcross,
+    dm_ad,
+    dmadd,
+    dmaxpy,
+    dmscale,
+    dscale,
+    dskew_diag,
+    get3,
+    get6,
+    get9,
+    rotate_back,
+    vscale,
+)
+from .columns import copy_columns, joint_columns, put_pair, rod_columns
+from .dynamics import point_forces, scatter
+from .exponential import tangent_coefficients, tangent_derivative, tangent_transpose_apply
+from .forward import forward
+from .inertia import point_inertias
+from .layout import (
+    COL0,
+    COLS,
+    D_C,
+    D_H,
+    FW,
+    KIND,
+    N_EXTRA,
+    OM,
+    OP_R,
+    OP_S,
+    OP_S2,
+    OP_W,
+    PS,
+    PSTEP,
+    RANGE,
+    ROD,
+    RS,
+    S_CARRIES,
+    S_PHI,
+    SCREW,
+    SPAN0,
+    SPANS,
+    STEP0,
+    STEPS,
+    SUBTREE,
+    XI1,
+    XI2,
+)
+
+
+@routine
+def clear(x, rows, width):
+    """x[:rows, :width] = 0."""
+    for r in range(rows):
+        for k in range(width):
+            x[r, k] = 0.0
+
+
+@routine
+def add_product(M, i, src, so, x, n):
+    """x[:, :n] += M[:, i:i+3] src[i:i+3, so:so+n]."""
+    for r in range(6):
+        m0 = M[r, i]
+        m1 = M[r, i + 1]
+        m2 = M[r, i + 2]
+        for k in range(n):
+            x[r, k] += m0 * src[i, so + k] + m1 * src[i + 1, so + k] + m2 * src[i + 2, so + k]
+
+
+@routine
+def add_product6(M, src, so, x, n):
+    """x[:, :n] += M src[:, so:so+n] with a full 6×6 matrix."""
+    for r in range(6):
+        m0 = M[r, 0]
+        m1 = M[r, 1]
+        m2 = M[r, 2]
+        m3 = M[r, 3]
+        m4 = M[r, 4]
+        m5 = M[r, 5]
+        for k in range(n):
+            x[r, k] += (
+                m0 * src[0, so + k]
+                + m1 * src[1, so + k]
+                + m2 * src[2, so + k]
+                + m3 * src[3, so + k]
+                + m4 * src[4, so + k]
+                + m5 * src[5, so + k]
+            )
+
+
+@routine
+def add_force_term(scale, m, f, s, so, x, n):
+    """x[:, :n] += scale · ad̄*_F s with F = (m, f)."""
+    m = vscale(scale, m)
+    f = vscale(scale, f)
+    for r in range(3):
+        a = (r + 1) % 3
+        b = (r + 2) % 3
+        ma = m[a]
+        mb = m[b]
+        fa = f[a]
+        fb = f[b]
+        # −(m × s_w) − (f × s_v)
+        for k in range(n):
+            x[r, k] += mb * s[a, so + k] - ma * s[b, so + k] + fb * s[3 + a, so + k] - fa * s[3 + b, so + k]
+        for k in range(n):
+            x[3 + r, k] += fb * s[a, so + k] - fa * s[b, so + k]
+
+
+@routine
+def project_wide(op, o, x, g, go, width):
+    """g[go:go+6] = Pᵀ x for the dual matrix at op[o:o+18]."""
+    for c in range(3):
+        a0 = op[o + c]
+        a1 = op[o + 3 + c]
+        a2 = op[o + 6 + c]
+        b0 = op[o + 9 + c]
+        b1 = op[o + 12 + c]
+        b2 = op[o + 15 + c]
+        for k in range(width):
+            g[go + c, k] = (
+                a0 * x[0, k] + a1 * x[1, k] + a2 * x[2, k] + b0 * x[3, k] + b1 * x[4, k] + b2 * x[5, k]
+            )
+        for k in range(width):
+            g[go + 3 + c, k] = a0 * x[3, k] + a1 * x[4, k] + a2 * x[5, k]
+
+
+@routine
+def add_curvature(op, o, phi, first, ranges, g, go):
+    """g[go:go+6, :n] += L₁Φ₁ + L₂Φ₂ for the pair of dual matrices at op[o:o+36] that map strains to wrenches."""
+    for c in range(3):
+        a0, a1, a2 = op[o + c], op[o + 3 + c], op[o + 6 + c]
+        b0, b1, b2 = op[o + 9 + c], op[o + 12 + c], op[o + 15 + c]
+        c0, c1, c2 = op[o + 18 + c], op[o + 21 + c], op[o + 24 + c]
+        d0, d1, d2 = op[o + 27 + c], op[o + 30 + c], op[o + 33 + c]
+        for k in range(ranges[RANGE + c], ranges[RANGE + c + 1]):
+            e = phi[0, first + k]
+            f = phi[1, first + k]
+            g[go, k] += b0 * e + d0 * f
+            g[go + 1, k] += b1 * e + d1 * f
+            g[go + 2, k] += b2 * e + d2 * f
+            g[go + 3, k] += a0 * e + c0 * f
+            g[go + 4, k] += a1 * e + c1 * f
+            g[go + 5, k] += a2 * e + c2 * f
+        for k in range(ranges[RANGE + 3 + c], ranges[RANGE + 4 + c]):
+            e = phi[0, first + k]
+            f = phi[1, first + k]
+            g[go, k] += a0 * e + c0 * f
+            g[go + 1, k] += a1 * e + c1 * f
+            g[go + 2, k] += a2 * e + c2 * f
+
+
+@routine
+def curvature(row, h, c, fc, scale, op):
+    """(∂S/∂q)ᵀ F of a rod step, F = scale × the carried wrench, as the form Σ Φᵢᵀ Lᵢⱼ Φⱼ of its nodal strains.
+
+    Overwrites op[OP_R:OP_Y] with the dual matrices L₁₁, L₁₂, L₂₁, L₂₂.
+    """
+    omega = get6(row, OM)
+    ca, cb, a1, b1, _a2, _b2 = tangent_coefficients(omega)
+    F = dscale(scale, rotate_back(get9(row, RS), get3(row, PS), fc))
+    # ∂(TᵀF)/∂Ω with Tᵀ(Ω) = T(−Ω)
+    K = dmscale(-1.0, tangent_derivative(dscale(-1.0, omega), F, ca, cb, a1, b1))
+    half = 0.5 * h
+    if c == 0.0:
+        K = dmscale(half * half, K)
+        put_pair(op, OP_R, K, K)
+        put_pair(op, OP_W, K, K)
+        return
+    x1 = dscale(c, get6(row, XI1))
+    x2 = dscale(-c, get6(row, XI2))
+    K1 = dmaxpy(half, K, dm_ad(K, x2))
+    K2 = dmaxpy(half, K, dm_ad(K, x1))
+    # Zⱼᵀ = h/2 − ad of the same argument, since the dual skew matrix is antisymmetric
+    TF = dskew_diag(dscale(c, tangent_transpose_apply(omega, ca, cb, F)), (0.0, 0.0))
+    m1 = dscale(-1.0, x2)
+    m2 = dscale(-1.0, x1)
+    put_pair(op, OP_R, dmaxpy(half, K1, ad_dm(m1, K1)), dmaxpy(half, K2, dmaxpy(-1.0, TF, ad_dm(m1, K2))))
+    put_pair(op, OP_W, dmaxpy(half, K1, dmadd(TF, ad_dm(m2, K1))), dmaxpy(half, K2, ad_dm(m2, K2)))
+
+
+@routine
+def expand_rows(phi, first, ranges, g, h, width):
+    """h[k] += φ₁ₖ g[c(k)] + φ₂ₖ g[6 + c(k)]."""
+    for c in range(6):
+        for k in range(ranges[RANGE + c], ranges[RANGE + c + 1]):
+            f1 = phi[0, first + k]
+            f2 = phi[1, first + k]
+            for j in range(width):
+                h[k, j] += f1 * g[c, j] + f2 * g[6 + c, j]
+
+
+@routine
+def rod_backward(
+    block, step, data, phi, state, inertia, bias, op_all, wide1, wide2, x, g, h, nm, cq, general
+):
+    """Diagonal block, E, H and tau of a rod block in `h`; U, B, C and composites in `x`."""
+    n = block[COLS]
+    first = block[STEP0]
+    last = first + block[STEPS] - 1
+    wide = nm * n
+    width = wide + N_EXTRA
+    n1 = n if nm == 1 else 2 * n
+    clear(x, 6, width)
+    clear(h, n, width)
+    active = False
+    for i in range(last, first - 1, -1):
+        o = step[i, S_PHI]
+        row = state[i]
+        if step[i, S_CARRIES] != 0:
+            active = True
+            add_product(bias[i], 0, wide1, 2 * o, x, n1)
+            if general:
+                add_product(bias[i], 3, wide1, 2 * o, x, n1)
+            add_product6(inertia[i], wide2, 3 * o, x, wide)
+            for r in range(6):
+                for c in range(6):
+                    x[r, wide + c] += bias[i, r, c]
+                    x[r, wide + 6 + c] += inertia[i, r, c]
+                x[r, wide + 12] += row[FW + r]
+        if not active:
+            continue
+        mc = (x[0, wide + 12], x[1, wide + 12], x[2, wide + 12])
+        fc = (x[3, wide + 12], x[4, wide + 12], x[5, wide + 12])
+        op = op_all[i]
+        if cq != 0.0:
+            if i > first:
+                prev = step[i - 1, S_PHI]
+                for r in range(6):
+                    for k in range(n):
+                        g[r, k] = wide1[r, 2 * o + n + k] - wide1[r, 2 * prev + n + k]
+            else:
+                copy_columns(wide1, 2 * o + n, g, 0, n)
+            add_force_term(cq, mc, fc, g, 0, x, n)
+        project_wide(op, OP_S, x, g, 0, width)
+        project_wide(op, OP_S2, x, g, 6, width)
+        if cq != 0.0:
+            curvature(row, data[i, D_H], data[i, D_C], (fc, mc), cq, op)
+            add_curvature(op, OP_R, phi, o, block, g, 0)
+            add_curvature(op, OP_W, phi, o, block, g, 6)
+        expand_rows(phi, o, block, g, h, width)
+
+
+@routine
+def joint_backward(block, state, inertia, bias, ends, x, h, nm, cq):
+    """The same as `rod_backward` for a joint."""
+    n = block[COLS]
+    col0 = block[COL0]
+    i = block[STEP0]
+    wide = nm * n
+    M = inertia[i]
+    N = bias[i]
+    row = state[i]
+    J = ends[0]
+    R = ends[1]
+    W = ends[2]
+    Y = ends[3]
+    m = get3(row, FW)
+    f = get3(row, FW + 3)
+    for r in range(6):
+        n0, n1, n2, n3, n4, n5 = N[r, 0], N[r, 1], N[r, 2], N[r, 3], N[r, 4], N[r, 5]
+        m0, m1, m2, m3, m4, m5 = M[r, 0], M[r, 1], M[r, 2], M[r, 3], M[r, 4], M[r, 5]
+        for k in range(n):
+            c = col0 + k
+            x[r, k] = (
+                n0 * R[0, c]
+                + n1 * R[1, c]
+                + n2 * R[2, c]
+                + n3 * R[3, c]
+                + n4 * R[4, c]
+                + n5 * R[5, c]
+                + m0 * W[0, c]
+                + m1 * W[1, c]
+                + m2 * W[2, c]
+                + m3 * W[3, c]
+                + m4 * W[4, c]
+                + m5 * W[5, c]
+            )
+            if nm == 3:
+                js = m0 * J[0, c] + m1 * J[1, c] + m2 * J[2, c] + m3 * J[3, c] + m4 * J[4, c] + m5 * J[5, c]
+                x[r, n + k] = (
+                    n0 * J[0, c]
+                    + n1 * J[1, c]
+                    + n2 * J[2, c]
+                    + n3 * J[3, c]
+                    + n4 * J[4, c]
+                    + n5 * J[5, c]
+                    + m0 * Y[0, c]
+                    + m1 * Y[1, c]
+                    + m2 * Y[2, c]
+                    + m3 * Y[3, c]
+                    + m4 * Y[4, c]
+                    + m5 * Y[5, c]
+                )
+                x[r, 2 * n + k] = js
+        for c in range(6):
+            x[r, wide + c] = N[r, c]
+            x[r, wide + 6 + c] = M[r, c]
+        x[r, wide + 12] = row[FW + r]
+    if cq != 0.0:
+        add_force_term(cq, m, f, J, col0, x, n)
+    width = wide + N_EXTRA
+    for k in range(n):
+        c = col0 + k
+        s0, s1, s2, s3, s4, s5 = J[0, c], J[1, c], J[2, c], J[3, c], J[4, c], J[5, c]
+        for j in range(width):
+            h[k, j] = s0 * x[0, j] + s1 * x[1, j] + s2 * x[2, j] + s3 * x[3, j] + s4 * x[4, j] + s5 * x[5, j]
+    if block[KIND] != SCREW and cq != 0.0:
+        # − sᵀ ad̄*_F s: the joint's axes move with the body
+        for k in range(n):
+            sk = (
+                (J[0, col0 + k], J[1, col0 + k], J[2, col0 + k]),
+                (J[3, col0 + k], J[4, col0 + k], J[5, col0 + k]),
+            )
+            F = dcross(sk, (f, m))  # ad*_s F, dual form
+            for j in range(n):
+                c = col0 + j
+                h[j, k] -= cq * (
+                    J[0, c] * F[1][0]
+                    + J[1, c] * F[1][1]
+                    + J[2, c] * F[1][2]
+                    + J[3, c] * F[0][0]
+                    + J[4, c] * F[0][1]
+                    + J[5, c] * F[0][2]
+                )
+
+
+@inline
+def row_product(coef, e, X, c0, m, out, add):
+    """out[c0:c0+m] (+)= coef[e:e+6] X[:, c0:c0+m]."""
+    e0, e1, e2, e3, e4, e5 = coef[e], coef[e + 1], coef[e + 2], coef[e + 3], coef[e + 4], coef[e + 5]
+    if add:
+        for k in range(c0, c0 + m):
+            out[k] += e0 * X[0, k] + e1 * X[1, k] + e2 * X[2, k] + e3 * X[3, k] + e4 * X[4, k] + e5 * X[5, k]
+    else:
+        for k in range(c0, c0 + m):
+            out[k] = e0 * X[0, k] + e1 * X[1, k] + e2 * X[2, k] + e3 * X[3, k] + e4 * X[4, k] + e5 * X[5, k]
+
+
+@inline
+def row_product3(coef, e, X, c0, m, out):
+    """out[c0:c0+m] += coef[e:e+3] X[:3, c0:c0+m]."""
+    e0, e1, e2 = coef[e], coef[e + 1], coef[e + 2]
+    for k in range(c0, c0 + m):
+        out[k] += e0 * X[0, k] + e1 * X[1, k] + e2 * X[2, k]
+
+
+@routine
+def distribute(block, spans, ends, force, x, h, tau, nm, general, out):
+    """Write the rows of a block: its own columns, its ancestors' and its descendants'."""
+    n = block[COLS]
+    col0 = block[COL0]
+    end = block[SUBTREE]
+    wide = nm * n
+    J = ends[0]
+    R = ends[1]
+    W = ends[2]
+    Y = ends[3]
+    # the wrench derivatives of the block's own columns, for its ancestors' rows
+    for m in range(nm):
+        for r in range(6):
+            for k in range(n):
+                force[m, r, col0 + k] = x[r, m * n + k]
+    for k in range(n):
+        i = col0 + k
+        hk = h[k]
+        tau[i] = hk[wide + 12]
+        for m in range(nm):
+            for j in range(n):
+                out[m, i, col0 + j] = hk[m * n + j]
+        for sp in range(block[SPAN0], block[SPAN0] + block[SPANS]):
+            c0 = spans[sp, 0]
+            length = spans[sp, 1]
+            row_product(hk, wide + 6, W, c0, length, out[0, i], False)
+            if general:
+                row_product(hk, wide, R, c0, length, out[0, i], True)
+            else:
+                row_product3(hk, wide, R, c0, length, out[0, i])
+            if nm == 3:
+                row_product(hk, wide + 6, Y, c0, length, out[1, i], False)
+                if general:
+                    row_product(hk, wide, J, c0, length, out[1, i], True)
+                else:
+                    row_product3(hk, wide, J, c0, length, out[1, i])
+                row_product(hk, wide + 6, J, c0, length, out[2, i], False)
+        below = end - col0 - n
+        if below > 0:
+            for r in range(6):
+                hk[r] = J[r, i]
+            for m in range(nm):
+                row_product(hk, 0, force[m], col0 + n, below, out[m, i], False)
+
+
+@routine
+def add_to_parent(x, wide, p, state, inertia, bias):
+    """Hand the composite N, I and f of a block to the step that carries it."""
+    for r in range(6):
+        for c in range(6):
+            bias[p, r, c] += x[r, wide + c]
+            inertia[p, r, c] += x[r, wide + 6 + c]
+        state[p, FW + r] += x[r, wide + 12]
+
+
+@routine
+def scatter_matrix(t, columns, out):
+    """out[col_v, col_v] += columns, from column space to velocities."""
+    m = t.col_v.shape[0]
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.0
+    for i in range(m):
+        row = out[t.col_v[i]]
+        for j in range(m):
+            row[t.col_v[j]] += columns[i, j]
+
+
+@kernel
+def tangent(t, work, q, v, a, cq, cv, ca, tau, out):
+    """ID and its derivatives.
+
+    If `out` is (3, nv, nv) it gets ∂ID/∂q, ∂ID/∂v and ∂ID/∂a = M. If it is (1, nv, nv) it gets the fused tangent
+    cq ∂ID/∂q + cv ∂ID/∂v + ca M. On manifold joints ∂/∂q is along the right perturbation g·exp(δ).
+    `out` must be zero where no block couples to another (a fresh or formerly used array).
+    """
+    nm = out.shape[0]
+    if nm == 3:
+        cq = 1.0
+    forward(t, q, v, a, work)
+    point_forces(t, work)
+    state, inertia, bias, x, h = work.state, work.inertia, work.bias, work.x, work.h
+    op, wide1, wide2, ends = work.op, work.wide1, work.wide2, work.ends
+    general = t.flags[0] != 0
+    point_inertias(t.step, t.data, state, inertia, bias)
+    for b in range(t.block.shape[0]):
+        block = t.block[b]
+        if block[KIND] == ROD:
+            rod_columns(block, t.step, t.data, t.phi, state, op, wide1, wide2, ends, nm, cq, cv, ca)
+        else:
+            joint_columns(block, t.data, state, ends, nm, cq, cv, ca)
+    target = out if t.flags[1] != 0 else work.out
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        block = t.block[b]
+        if block[KIND] == ROD:
+            rod_backward(
+                block,
+                t.step,
+                t.data,
+                t.phi,
+                state,
+                inertia,
+                bias,
+                op,
+                wide1,
+                wide2,
+                x,
+                work.g,
+                h,
+                nm,
+                cq,
+                general,
+            )
+        else:
+            joint_backward(block, state, inertia, bias, ends, x, h, nm, cq)
+        add_to_parent(x, nm * block[COLS], block[PSTEP], state, inertia, bias)
+        distribute(block, t.spans, ends, work.force, x, h, work.tau, nm, general, target)
+    if t.flags[1] == 0:
+        for m in range(nm):
+            scatter_matrix(t, work.out[m], out[m])
+    scatter(t, work.tau, tau)

@@ -1,0 +1,283 @@
+"""What a robot is made of: rods, rigid bodies, and the places on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..basis import check_independent
+from ..quadrature import default_points
+from .joints import Fixed, Joint
+from .pose import Pose, PoseLike, as_pose
+from .sections import Material, Section, damping_density, inertia_density, stiffness_density
+from .shapes import Inertia, Shape
+from .strains import STRAIN_NAMES, Strains
+from .validate import choice, integer, interval, positive
+
+__all__ = ["Body", "Density", "Frame", "Link", "ReferenceStrain", "Rod", "constant_strain", "helix"]
+
+Array = NDArray[np.float64]
+Density = ArrayLike | Callable[[Array], ArrayLike]
+ReferenceStrain = ArrayLike | Callable[[Array], ArrayLike]
+
+STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+
+def constant_strain(
+    *, torsion: float = 0.0, bending_y: float = 0.0, bending_z: float = 0.0, stretch: float = 1.0
+) -> Array:
+    """Reference strain of a rod that is an arc or a helix when unloaded.
+
+    Parameters
+    ----------
+    torsion, bending_y, bending_z : float
+        Rotation of the section per metre about local x, y, z [rad/m].
+    stretch : float
+        Length of the unloaded rod per metre of arc length (1 for none).
+
+    Returns
+    -------
+    ndarray, shape (6,)
+    """
+    return np.array([torsion, bending_y, bending_z, stretch, 0.0, 0.0])
+
+
+def helix(radius: float, pitch: float) -> Array:
+    """Reference strain of a helix of given radius [m] and rise per turn [m].
+
+    The curvature is ``r/(r² + (pitch/2π)²)`` about local z and the torsion ``(pitch/2π)/(r² + (pitch/2π)²)``.
+
+    Returns
+    -------
+    ndarray, shape (6,)
+    """
+    r = positive("helix radius", radius, unit="m")
+    b = float(pitch) / (2 * np.pi)
+    return constant_strain(torsion=b / (r * r + b * b), bending_z=r / (r * r + b * b))
+
+
+def _matrices(name: str, value: Density, X: Array) -> Array:
+    """Evaluate a 6×6 density at points X: constant, six diagonal entries, or a function of X."""
+    if callable(value):
+        values = [np.asarray(value(np.float64(x)), dtype=float) for x in X]  # type: ignore[arg-type]
+    else:
+        values = [np.asarray(value, dtype=float)] * len(X)
+    out = np.empty((len(X), 6, 6))
+    for k, entry in enumerate(values):
+        if entry.shape == (6,):
+            entry = np.diag(entry)
+        if entry.shape != (6, 6):
+            raise ValueError(
+                f"{name} has shape {entry.shape} at X = {X[k]:g}, but a 6×6 matrix (or its 6 diagonal entries) is "
+                "needed, in the order torsion, bending y, bending z, stretch, shear y, shear z."
+            )
+        if not np.all(np.isfinite(entry)):
+            raise ValueError(f"{name} is not finite at X = {X[k]:g}.")
+        scale = max(float(np.abs(entry).max()), 1e-300)
+        if np.abs(entry - entry.T).max() > 1e-9 * scale:
+            raise ValueError(f"{name} at X = {X[k]:g} is not symmetric.")
+        if np.linalg.eigvalsh(entry).min() < -1e-12 * scale:
+            raise ValueError(f"{name} at X = {X[k]:g} has a negative eigenvalue; it must be positive semidefinite.")
+        out[k] = 0.5 * (entry + entry.T)
+    return out
+
+
+@dataclass(frozen=True)
+class Rod:
+    """A slender soft body: a Cosserat rod whose strain is a sum of basis functions.
+
+    Parameters
+    ----------
+    length : float
+        Length in the reference configuration [m].
+    strains : Strains
+        Which strains are free, with their bases.
+    section, material : Section, Material, optional
+        Cross-section and material; or give the densities below directly.
+    stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
+        Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
+        follow from section and material.
+    reference_strain : array (6,) or function of X, optional
+        Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
+    points : int, optional
+        Gauss points per element of the basis. The default follows from the order (2·order + 2).
+    magnus : 2 or 4
+        Order of the Magnus expansion between neighbouring points.
+    """
+
+    length: float
+    strains: Strains
+    section: Section | None = None
+    material: Material | None = None
+    stiffness: Density | None = None
+    inertia: Density | None = None
+    damping: Density | None = None
+    reference_strain: ReferenceStrain = STRAIGHT
+    points: int | None = None
+    magnus: Literal[2, 4] = 4
+
+    def __post_init__(self) -> None:
+        """Check everything that can be checked without the robot."""
+        object.__setattr__(self, "length", positive("length", self.length, unit="m"))
+        if not isinstance(self.strains, Strains):
+            raise TypeError(
+                f"strains = {self.strains!r} must be a pliant.Strains, e.g. Strains.kirchhoff(order=3) or "
+                "Strains(bending=4, stretch=1)."
+            )
+        if self.strains.size == 0:
+            raise ValueError(
+                "strains has no free strain, so the rod could not deform. Free at least one of "
+                f"{', '.join(STRAIN_NAMES)}, or use add_body for a rigid link."
+            )
+        choice("magnus", self.magnus, (2, 4))
+        if self.points is not None:
+            integer("points", self.points, minimum=1)
+        if (self.section is None or self.material is None) and (self.stiffness is None or self.inertia is None):
+            raise ValueError(
+                "a rod needs section and material, or stiffness and inertia (6×6 densities per metre); "
+                f"given: {', '.join(k for k in ('section', 'material', 'stiffness', 'inertia') if getattr(self, k) is not None) or 'none'}."
+            )
+        for basis in self.strains.bases:
+            if basis is not None:
+                check_independent(basis)
+        X = np.linspace(0, 1, 5)
+        self.reference(X)
+        self.stiffness_at(X), self.inertia_at(X), self.damping_at(X)
+
+    @property
+    def points_per_element(self) -> int:
+        """Gauss points in each element of the basis."""
+        if self.points is not None:
+            return self.points
+        return default_points(self.strains.degree, len(self.strains.breakpoints) + 1)
+
+    def reference(self, X: Array) -> Array:
+        """Reference strain ξ* at X, shape (m, 6)."""
+        X = np.asarray(X, dtype=float)
+        if callable(self.reference_strain):
+            values = np.array([np.asarray(self.reference_strain(x), dtype=float) for x in X])
+        else:
+            values = np.tile(np.asarray(self.reference_strain, dtype=float), (len(X), 1))
+        if values.shape != (len(X), 6) or not np.all(np.isfinite(values)):
+            raise ValueError(
+                "reference_strain must give six finite numbers (torsion, bending y, bending z, stretch, shear y, "
+                f"shear z), or be a function of X in [0, 1] that does; got shape {values.shape[1:]}. A straight rod "
+                "is (0, 0, 0, 1, 0, 0)."
+            )
+        return values
+
+    def stiffness_at(self, X: Array) -> Array:
+        """Stiffness density Σ at X, shape (m, 6, 6) [N m², N]."""
+        if self.stiffness is not None:
+            return _matrices("stiffness", self.stiffness, X)
+        assert self.section is not None
+        assert self.material is not None
+        return stiffness_density(self.section, self.material, X)
+
+    def inertia_at(self, X: Array) -> Array:
+        """Inertia density at X, shape (m, 6, 6) [kg m, kg/m]."""
+        if self.inertia is not None:
+            return _matrices("inertia", self.inertia, X)
+        assert self.section is not None
+        assert self.material is not None
+        return inertia_density(self.section, self.material, X)
+
+    def damping_at(self, X: Array) -> Array:
+        """Damping density Υ at X, shape (m, 6, 6) [N m² s, N s]."""
+        if self.damping is not None:
+            return _matrices("damping", self.damping, X)
+        if self.section is None or self.material is None:
+            return np.zeros((len(X), 6, 6))
+        return damping_density(self.section, self.material, X)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body: its inertia and, for drawing and contact, its shape."""
+
+    inertia: Inertia | None
+    shape: Shape | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A place on the robot: a link, for rods a point X on it, and a fixed offset from there."""
+
+    link: str
+    X: float | None = None
+    offset: Pose = field(default_factory=Pose)
+
+    def at(self, offset: PoseLike) -> Frame:
+        """The frame at a fixed offset from this one."""
+        return Frame(self.link, self.X, self.offset @ as_pose(offset))
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rod or a body together with how it hangs on its parent."""
+
+    name: str
+    content: Rod | Body
+    parent: Frame
+    joint: Joint = field(default_factory=Fixed)
+    offset: Pose = field(default_factory=Pose)
+    offset_after: Pose = field(default_factory=Pose)
+
+    @property
+    def is_rod(self) -> bool:
+        """Whether this link is soft."""
+        return isinstance(self.content, Rod)
+
+    @property
+    def nv(self) -> int:
+        """Velocities of the joint and the rod."""
+        return self.joint.nv + (self.content.strains.size if isinstance(self.content, Rod) else 0)
+
+    @property
+    def nq(self) -> int:
+        """Coordinates of the joint and the rod."""
+        return self.joint.nq + (self.content.strains.size if isinstance(self.content, Rod) else 0)
+
+    @property
+    def frame(self) -> Frame:
+        """The tip of a rod, the body frame of a body: where children attach by default."""
+        return Frame(self.name, 1.0 if self.is_rod else None)
+
+    @property
+    def tip(self) -> Frame:
+        """The end X = 1 of a rod."""
+        return self.at(1.0)
+
+    @property
+    def base(self) -> Frame:
+        """The start X = 0 of a rod."""
+        return self.at(0.0)
+
+    def at(self, where: float | PoseLike, offset: PoseLike = None) -> Frame:
+        """A place on this link.
+
+        Parameters
+        ----------
+        where : float or pose
+            For a rod the point X in [0, 1] (fraction of its length); for a body an offset from its frame.
+        offset : pose, optional
+            For a rod, a further fixed offset from the section's frame.
+        """
+        if self.is_rod:
+            if not isinstance(where, (int, float, np.floating, np.integer)):
+                raise TypeError(f"{self.name}.at({where!r}): a place on a rod needs a number X in [0, 1].")
+            X = interval(f"{self.name}.at(X)", where, 0.0, 1.0, hint="X is the fraction of the rod's length.")
+            return Frame(self.name, X, as_pose(offset))
+        return Frame(self.name, None, as_pose(where) @ as_pose(offset))  # type: ignore[arg-type]
+
+
+WORLD = Frame("world")
+
+
+def names_of(links: Sequence[Link]) -> list[str]:
+    """Names of links."""
+    return [link.name for link in links]

@@ -1,0 +1,342 @@
+"""The robot as its user describes it: links are added one by one, then compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .joints import Fixed, Joint
+from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
+from .pose import PoseLike, as_pose
+from .sections import Material, Section
+from .shapes import Inertia, Shape
+from .strains import STRAIN_NAMES, Strains
+from .validate import unknown_name, vector
+
+if TYPE_CHECKING:
+    from ..system import System
+
+__all__ = ["Robot"]
+
+Parent = Link | Frame | str | None
+
+
+class Robot:
+    """A tree of rods and rigid bodies.
+
+    Parameters
+    ----------
+    name : str
+        Shown when printed.
+    gravity : array (3,)
+        Gravity in world axes [m/s²].
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> robot = pl.Robot("arm", gravity=(0, 0, -9.81))
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.5, section=pl.Circle(radius=(0.03, 0.015)), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(order=3),
+    ... )
+    >>> tool = robot.add_body("tool", parent=arm.tip, shape=pl.Sphere(radius=0.02), mass=0.05)
+    >>> robot.compile().nv
+    12
+    """
+
+    def __init__(self, name: str = "robot", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        self.name = str(name)
+        self.gravity = vector("gravity", gravity, (3,), hint="Give (gx, gy, gz) in m/s².")
+        self.links: list[Link] = []
+        self.frames: dict[str, Frame] = {}
+
+    # ------------------------------------------------------------ building
+
+    def add_rod(
+        self,
+        name: str,
+        *,
+        length: float,
+        strains: Strains,
+        section: Section | None = None,
+        material: Material | None = None,
+        parent: Parent = None,
+        joint: Joint | None = None,
+        offset: PoseLike = None,
+        offset_after: PoseLike = None,
+        reference_strain: ReferenceStrain = STRAIGHT,
+        stiffness: Density | None = None,
+        inertia: Density | None = None,
+        damping: Density | None = None,
+        points: int | None = None,
+        magnus: int = 4,
+    ) -> Link:
+        """Add a soft rod.
+
+        Parameters
+        ----------
+        name : str
+            Unique name; the rod's frames are ``"name.base"`` and ``"name.tip"``.
+        length, strains, section, material, reference_strain, stiffness, inertia, damping, points, magnus
+            See `Rod`.
+        parent : Link, Frame or str, optional
+            What it hangs on: a link (a rod's tip, a body's frame), a frame such as ``arm.at(0.3)``, or a name. World
+            if left out.
+        joint : Joint, optional
+            Between parent and rod; fixed if left out.
+        offset, offset_after : pose, optional
+            Fixed offsets before and after the joint: `Pose`, 4×4 matrix, or a translation (3,) [m].
+
+        Returns
+        -------
+        Link
+            Handle with `.tip`, `.base` and `.at(X)`.
+        """
+        try:
+            rod = Rod(
+                length=length,
+                strains=strains,
+                section=section,
+                material=material,
+                stiffness=stiffness,
+                inertia=inertia,
+                damping=damping,
+                reference_strain=reference_strain,
+                points=points,
+                magnus=magnus,  # type: ignore[arg-type]
+            )
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"rod {name!r}: {error}") from None
+        return self._add(name, rod, parent, joint, offset, offset_after)
+
+    def add_body(
+        self,
+        name: str,
+        *,
+        parent: Parent = None,
+        joint: Joint | None = None,
+        offset: PoseLike = None,
+        offset_after: PoseLike = None,
+        shape: Shape | None = None,
+        mass: float | None = None,
+        density: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | Inertia | None = None,
+    ) -> Link:
+        """Add a rigid body.
+
+        Parameters
+        ----------
+        name : str
+            Unique name, also of the body's frame.
+        parent, joint, offset, offset_after
+            As in `add_rod`. The body frame is the frame after the joint and `offset_after`.
+        shape : Shape, optional
+            Box, cylinder, sphere or ellipsoid centred at `com`; with `mass` or `density` it gives the inertia.
+        mass : float, optional
+            Mass [kg].
+        density : float, optional
+            Density [kg/m³], instead of `mass`, with a shape.
+        com : array (3,), optional
+            Centre of mass in the body frame [m].
+        inertia : array (3, 3) or (3,), or Inertia, optional
+            Rotational inertia about the centre of mass in body axes [kg m²]. A body with nothing given is massless.
+
+        Returns
+        -------
+        Link
+        """
+        try:
+            body = Body(_body_inertia(shape, mass, density, com, inertia), shape)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"body {name!r}: {error}") from None
+        return self._add(name, body, parent, joint, offset, offset_after)
+
+    def add_frame(self, name: str, parent: Parent, *, offset: PoseLike = None) -> Frame:
+        """Name a point of interest: it can then be asked for its pose, velocity and Jacobian by name.
+
+        A point inside a rod becomes a computational point without mass.
+        """
+        self._check_name(name)
+        frame = self.resolve(parent).at(offset)
+        self.frames[name] = frame
+        return frame
+
+    def _add(
+        self,
+        name: str,
+        content: Rod | Body,
+        parent: Parent,
+        joint: Joint | None,
+        offset: PoseLike,
+        offset_after: PoseLike,
+    ) -> Link:
+        self._check_name(name)
+        if joint is not None and not isinstance(joint, Joint):
+            raise TypeError(f"link {name!r}: joint = {joint!r} must be a joint such as Revolute('z') or Free().")
+        link = Link(
+            name,
+            content,
+            self.resolve(parent),
+            Fixed() if joint is None else joint,
+            as_pose(offset, name=f"link {name!r}: offset"),
+            as_pose(offset_after, name=f"link {name!r}: offset_after"),
+        )
+        self.links.append(link)
+        return link
+
+    def _check_name(self, name: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"name = {name!r} must be a non-empty string.")
+        if name == "world" or "." in name or "@" in name:
+            raise ValueError(f"name = {name!r} is not allowed: 'world', '.' and '@' have a meaning of their own.")
+        if name in self.frames or any(link.name == name for link in self.links):
+            raise ValueError(f"the name {name!r} is taken already; give each link and frame its own.")
+
+    def resolve(self, place: Parent) -> Frame:
+        """The frame that a link, a frame or a name stands for (None: the world).
+
+        Names: a link or frame, ``"rod.tip"``, ``"rod.base"``, ``"rod@0.3"`` (X = 0.3), ``"world"``.
+        """
+        if place is None:
+            return WORLD
+        if isinstance(place, Link):
+            place = place.frame
+        if isinstance(place, Frame):
+            if place.link != "world":
+                self.link(place.link)
+            return place
+        if not isinstance(place, str):
+            raise TypeError(f"parent = {place!r} must be a link, a frame, or the name of one.")
+        if place == "world":
+            return WORLD
+        if place in self.frames:
+            return self.frames[place]
+        head, at, X = place.partition("@")
+        if at:
+            try:
+                return self.link(head).at(float(X))
+            except ValueError as error:
+                raise ValueError(f"frame {place!r}: {error}") from None
+        head, dot, end = place.partition(".")
+        if dot:
+            link = self.link(head)
+            if end == "tip" and link.is_rod:
+                return link.tip
+            if end == "base" and link.is_rod:
+                return link.base
+            raise unknown_name("frame", place, self.frame_names())
+        try:
+            return self.link(place).frame
+        except KeyError:
+            raise unknown_name("link or frame", place, self.frame_names()) from None
+
+    def link(self, name: str) -> Link:
+        """The link of that name."""
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise unknown_name("link", name, [link.name for link in self.links])
+
+    def frame_names(self) -> list[str]:
+        """Every name that `resolve` knows (besides ``rod@X``)."""
+        names = list(self.frames)
+        for link in self.links:
+            names.append(link.name)
+            if link.is_rod:
+                names += [f"{link.name}.base", f"{link.name}.tip"]
+        return names
+
+    # ------------------------------------------------------------ results
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return sum(link.nv for link in self.links)
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(link.nq for link in self.links)
+
+    def compile(self) -> System:
+        """The immutable `System` that answers questions about this robot."""
+        from ..system import System
+
+        return System(self)
+
+    def copy(self) -> Robot:
+        """A robot that can be extended without changing this one."""
+        other = Robot(self.name, gravity=self.gravity)
+        other.links = list(self.links)
+        other.frames = dict(self.frames)
+        return other
+
+    def __str__(self) -> str:
+        """The tree of links with their degrees of freedom."""
+        lines = [f"{self.name}: {len(self.links)} links, {self.nv} dof"]
+        if self.nq != self.nv:
+            lines[0] += f" ({self.nq} coordinates)"
+        children: dict[str, list[Link]] = {}
+        for link in self.links:
+            children.setdefault(link.parent.link, []).append(link)
+
+        def show(parent: str, indent: str) -> None:
+            for i, link in enumerate(children.get(parent, [])):
+                last = i == len(children[parent]) - 1
+                lines.append(indent + ("└─ " if last else "├─ ") + _describe(link))
+                show(link.name, indent + ("   " if last else "│  "))
+
+        lines.append("world")
+        show("world", "")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        return f"<Robot {self.name!r}: {len(self.links)} links, {self.nv} dof>"
+
+
+def _describe(link: Link) -> str:
+    where = f" at X={link.parent.X:g}" if link.parent.X not in (None, 1.0) else ""
+    joint = "" if link.joint.nv == 0 else f" · {link.joint!r} ({link.joint.nv})"
+    if isinstance(link.content, Rod):
+        strains = ", ".join(
+            f"{name} {basis!r}" for name, basis in zip(STRAIN_NAMES, link.content.strains.bases) if basis is not None
+        )
+        what = f"rod {link.content.length:g} m: {strains} ({link.content.strains.size})"
+    elif link.content.inertia is not None:
+        what = f"body {link.content.inertia.mass:g} kg"
+    else:
+        what = "body, massless"
+    return f"{link.name}{where}{joint} · {what}"
+
+
+def _body_inertia(
+    shape: Shape | None,
+    mass: float | None,
+    density: float | None,
+    com: ArrayLike | None,
+    inertia: ArrayLike | Inertia | None,
+) -> Inertia | None:
+    """Inertia of a body from what was given of it; None for a massless body."""
+    if isinstance(inertia, Inertia):
+        if mass is not None or density is not None or com is not None:
+            raise ValueError("an Inertia holds mass and centre of mass already; leave out mass, density and com.")
+        return inertia
+    centre = np.zeros(3) if com is None else vector("com", com, (3,), hint="In the body frame, in metres.")
+    if shape is not None and inertia is None:
+        if mass is None and density is None:
+            raise ValueError("a shape needs mass [kg] or density [kg/m³] to have an inertia.")
+        return Inertia.of(shape, mass=mass, density=density, com=centre)
+    if density is not None:
+        raise ValueError("density needs a shape (and no inertia); give mass instead.")
+    if mass is None:
+        if inertia is not None or com is not None:
+            raise ValueError("mass is missing: inertia and com need one.")
+        return None
+    return Inertia(mass, centre, inertia)  # type: ignore[arg-type]
+
+

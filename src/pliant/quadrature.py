@@ -1,0 +1,252 @@
+"""Points and weights along a rod: Gauss quadrature, the grid of a rod, Magnus collocation.
+
+Everything is written for the normalised arc length X in [0, 1] (no unit). The caller multiplies weights and
+steps by the rod length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.model.validate import choice, integer, interval
+
+__all__ = [
+    "SAME_POINT",
+    "Grid",
+    "check_breakpoints",
+    "default_points",
+    "gauss",
+    "magnus_nodes",
+    "merge_points",
+    "rod_grid",
+]
+
+SAME_POINT = 1e-12
+"""Two values of X closer than this are the same point."""
+
+_MINIMUM_POINTS = 6
+
+
+@lru_cache(maxsize=256, typed=True)
+def gauss(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gauss-Legendre points and weights on [0, 1].
+
+    Parameters
+    ----------
+    n : int
+        Number of points, at least 1. The rule is exact for polynomials of degree 2n - 1.
+
+    Returns
+    -------
+    nodes : ndarray, shape (n,)
+        Increasing points inside (0, 1); read-only.
+    weights : ndarray, shape (n,)
+        Positive weights with sum 1; read-only.
+
+    Notes
+    -----
+    Newton iteration on P_n(cos t) in the angle t, where the roots are evenly spread, so that the points near
+    the ends keep their accuracy; the weights on [-1, 1] are 2 / (dP_n/dt)^2. Symmetry about 1/2 holds
+    exactly.
+    """
+    count = integer("n", n, minimum=1)
+    half = (count + 1) // 2
+    angle: NDArray[np.float64] = math.pi * (np.arange(1, half + 1, dtype=np.float64) - 0.25) / (count + 0.5)
+    for _ in range(10):
+        value, slope = _legendre_in_angle(count, angle)
+        step = value / slope
+        angle = angle - step
+        if np.max(np.abs(step)) < 1e-15:
+            break
+    if count % 2:
+        angle[-1] = 0.5 * math.pi
+    _, slope = _legendre_in_angle(count, angle)
+    left = np.sin(0.5 * angle) ** 2
+    left_weights = 1.0 / slope**2
+    if count % 2:
+        left[-1] = 0.5
+    mirrored = slice(None, count // 2)
+    nodes = np.concatenate((left, (1.0 - left[mirrored])[::-1]))
+    weights = np.concatenate((left_weights, left_weights[mirrored][::-1]))
+    weights /= math.fsum(weights)
+    return _frozen(nodes), _frozen(weights)
+
+
+def _legendre_in_angle(n: int, angle: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P_n(cos t) and its derivative with respect to t (0 < t <= pi/2).
+
+    The three-term recurrence is run on the differences P_k - P_{k-1} with 1 - cos t = 2 sin^2(t/2), which
+    does not cancel for small t.
+    """
+    gap = 2.0 * np.sin(0.5 * angle) ** 2
+    value, difference = 1.0 - gap, -gap
+    for k in range(1, n):
+        difference = (k * difference - (2 * k + 1) * gap * value) / (k + 1)
+        value = value + difference
+    return value, n * (difference - gap * value) / np.sin(angle)
+
+
+def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    array.flags.writeable = False
+    return array
+
+
+def merge_points(points: Iterable[float]) -> tuple[float, ...]:
+    """Sort points and drop those closer than `SAME_POINT` to the one kept before.
+
+    Parameters
+    ----------
+    points : iterable of float
+        Values of X in any order.
+
+    Returns
+    -------
+    tuple of float
+        Strictly increasing values.
+    """
+    merged: list[float] = []
+    for point in sorted(float(p) for p in points):
+        if not merged or point - merged[-1] > SAME_POINT:
+            merged.append(point)
+    return tuple(merged)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Computation points along one rod and their quadrature weights.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n,)
+        Normalised arc length, strictly increasing from 0 to 1; read-only.
+    weights : ndarray, shape (n,)
+        Quadrature weights with sum 1; zero at the rod ends, at breakpoints and at inserted points; read-only.
+    elements : tuple of (int, int)
+        For each element the indices (first, last) of its two end points; its points are ``X[first:last +
+        1]``, and neighbouring elements share one point.
+    """
+
+    X: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    elements: tuple[tuple[int, int], ...]
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return len(self.X)
+
+
+def rod_grid(breakpoints: Iterable[float], points_per_element: int, extra: Iterable[float] = ()) -> Grid:
+    """Composite Gauss grid of a rod.
+
+    Parameters
+    ----------
+    breakpoints : iterable of float
+        Increasing values of X inside (0, 1) where an element ends and the next one starts.
+    points_per_element : int
+        Gauss points inside each element, at least 1.
+    extra : iterable of float, optional
+        More values of X in [0, 1], in any order, to insert with weight 0 (points of attachment, markers). One
+        that coincides with a point of the grid within `SAME_POINT` is that point, and its weight stays.
+
+    Returns
+    -------
+    Grid
+        The element ends, the Gauss points and the extra points.
+    """
+    ends = np.array([0.0, *check_breakpoints("breakpoints", breakpoints), 1.0])
+    nodes, node_weights = gauss(integer("points_per_element", points_per_element, minimum=1))
+    lengths = np.diff(ends)
+    inside = ends[:-1, None] + lengths[:, None] * nodes
+    X = np.concatenate((ends, inside.ravel()))
+    weights = np.concatenate((np.zeros(len(ends)), (lengths[:, None] * node_weights).ravel()))
+    added = _new_points([interval("extra", x, 0.0, 1.0) for x in extra], X)
+    X = np.concatenate((X, added))
+    weights = np.concatenate((weights, np.zeros(len(added))))
+    order = np.argsort(X, kind="stable")
+    X, weights = X[order], weights[order]
+    at_ends = np.searchsorted(X, ends).tolist()
+    return Grid(_frozen(X), _frozen(weights), tuple(pairwise(at_ends)))
+
+
+def check_breakpoints(field: str, values: Iterable[object]) -> tuple[float, ...]:
+    """Return `values` as floats; error unless they increase strictly inside (0, 1).
+
+    Parameters
+    ----------
+    field : str
+        Name to use in the error.
+    values : iterable of float
+        Values of X.
+
+    Returns
+    -------
+    tuple of float
+        The same values.
+    """
+    points = tuple(interval(field, x, 0.0, 1.0) for x in values)
+    if np.any(np.diff([0.0, *points, 1.0]) <= SAME_POINT):
+        raise ValueError(
+            f"{field} = {points!r} is not allowed: values must increase and lie strictly between 0 and 1. "
+            "Sort them, remove repeated ones and leave out the rod ends."
+        )
+    return points
+
+
+def _new_points(extra: list[float], existing: NDArray[np.float64]) -> list[float]:
+    """The points of `extra`, without repetition, that are not among the existing ones."""
+    return [x for x in merge_points(extra) if np.min(np.abs(existing - x)) > SAME_POINT]
+
+
+def default_points(degree: int, n_elements: int) -> int:
+    """Gauss points per element for strain functions of a given degree.
+
+    Parameters
+    ----------
+    degree : int
+        Polynomial degree of the strains in an element (`Basis.degree`).
+    n_elements : int
+        Number of elements of the rod, at least 1.
+
+    Returns
+    -------
+    int
+        ``2 * degree + 2``, but at least so many that the whole rod has 6 points.
+
+    Notes
+    -----
+    Products of two strain functions need only ``degree + 1`` points; the rest resolves the section, the loads
+    and the motion of the rod, none of which are polynomials.
+    """
+    elements = integer("n_elements", n_elements, minimum=1)
+    return max(2 * integer("degree", degree) + 2, -(-_MINIMUM_POINTS // elements))
+
+
+def magnus_nodes(x0: ArrayLike, x1: ArrayLike, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points of a step where the strains are evaluated for the Magnus expansion.
+
+    Parameters
+    ----------
+    x0, x1 : array_like, shape (...)
+        Start and end of the steps (normalised arc length).
+    order : {2, 4}
+        Order of the expansion: 4 takes the two Gauss points of the step, 2 its midpoint (given twice).
+
+    Returns
+    -------
+    first, second : ndarray, shape (...)
+        The two points of each step.
+    """
+    choice("order", order, (2, 4))
+    start, end = np.asarray(x0, dtype=np.float64), np.asarray(x1, dtype=np.float64)
+    middle = np.asarray(0.5 * (start + end))
+    if order == 2:
+        return middle, middle.copy()
+    offset = math.sqrt(3.0) / 6.0 * (end - start)
+    return np.asarray(middle - offset), np.asarray(middle + offset)
