@@ -5,6 +5,8 @@ twist, R and W − ad_V R are the derivatives of twist and acceleration with res
 time derivative of J as seen from the world.
 """
 
+import numpy as np
+
 from .._jit import inline, routine
 from .algebra import (
     ad_dm,
@@ -137,11 +139,11 @@ def rod_operators(row, h, c, Vp, op):
 @routine
 def fill(op, o, phi, first, ranges, src, so, dst, do):
     """dst[:, do+k] = src[:, so+k] + P₁ φ₁ₖ + P₂ φ₂ₖ for the operator pair at op[o:o+36]; src is zero if so < 0."""
-    n = ranges[COLS]
     if so < 0:
         for r in range(6):
-            for k in range(n):
-                dst[r, do + k] = 0.0
+            d = dst[r, do : do + ranges[COLS]]
+            for k in range(ranges[COLS]):
+                d[k] = 0.0
         src = dst
         so = do
     for c in range(3):
@@ -150,23 +152,26 @@ def fill(op, o, phi, first, ranges, src, so, dst, do):
         q0, q1, q2 = op[o + 18 + c], op[o + 21 + c], op[o + 24 + c]
         q3, q4, q5 = op[o + 27 + c], op[o + 30 + c], op[o + 33 + c]
         for k in range(ranges[RANGE + c], ranges[RANGE + c + 1]):
-            f = phi[0, first + k]
-            g = phi[1, first + k]
-            dst[0, do + k] = src[0, so + k] + p0 * f + q0 * g
-            dst[1, do + k] = src[1, so + k] + p1 * f + q1 * g
-            dst[2, do + k] = src[2, so + k] + p2 * f + q2 * g
-            dst[3, do + k] = src[3, so + k] + p3 * f + q3 * g
-            dst[4, do + k] = src[4, so + k] + p4 * f + q4 * g
-            dst[5, do + k] = src[5, so + k] + p5 * f + q5 * g
+            # unsigned, so that no test for negative indices is compiled in
+            i, j, u = np.uint64(do + k), np.uint64(so + k), np.uint64(first + k)
+            f = phi[0, u]
+            g = phi[1, u]
+            dst[0, i] = src[0, j] + p0 * f + q0 * g
+            dst[1, i] = src[1, j] + p1 * f + q1 * g
+            dst[2, i] = src[2, j] + p2 * f + q2 * g
+            dst[3, i] = src[3, j] + p3 * f + q3 * g
+            dst[4, i] = src[4, j] + p4 * f + q4 * g
+            dst[5, i] = src[5, j] + p5 * f + q5 * g
         for k in range(ranges[RANGE + 3 + c], ranges[RANGE + 4 + c]):
-            f = phi[0, first + k]
-            g = phi[1, first + k]
-            dst[0, do + k] = src[0, so + k]
-            dst[1, do + k] = src[1, so + k]
-            dst[2, do + k] = src[2, so + k]
-            dst[3, do + k] = src[3, so + k] + p0 * f + q0 * g
-            dst[4, do + k] = src[4, so + k] + p1 * f + q1 * g
-            dst[5, do + k] = src[5, so + k] + p2 * f + q2 * g
+            i, j, u = np.uint64(do + k), np.uint64(so + k), np.uint64(first + k)
+            f = phi[0, u]
+            g = phi[1, u]
+            dst[0, i] = src[0, j]
+            dst[1, i] = src[1, j]
+            dst[2, i] = src[2, j]
+            dst[3, i] = src[3, j] + p0 * f + q0 * g
+            dst[4, i] = src[4, j] + p1 * f + q1 * g
+            dst[5, i] = src[5, j] + p2 * f + q2 * g
 
 
 @inline
@@ -227,8 +232,10 @@ def joint_columns(block, data_all, state, ends, nm, cq, cv, ca):
 def copy_columns(src, so, dst, do, n):
     """dst[:, do:do+n] = src[:, so:so+n]."""
     for r in range(6):
+        d = dst[r, do : do + n]
+        s = src[r, so : so + n]
         for k in range(n):
-            dst[r, do + k] = src[r, so + k]
+            d[k] = s[k]
 
 
 @routine

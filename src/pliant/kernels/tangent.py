@@ -11,6 +11,8 @@ With three matrices the columns are ``[∂q | ∂v | M]`` side by side. With one
 ``cq ∂q + cv ∂v + ca M``, obtained by mixing r, w, y and s before the pass.
 """
 
+import numpy as np
+
 from .._jit import inline, kernel, routine
 from .algebra import (
     ad_dm,
@@ -74,70 +76,58 @@ def clear(x, rows, width):
 @routine
 def add_product(M, i, src, so, x, n):
     """x[:, :n] += M[:, i:i+3] src[i:i+3, so:so+n]."""
+    s0, s1, s2 = src[i, so : so + n], src[i + 1, so : so + n], src[i + 2, so : so + n]
     for r in range(6):
-        m0 = M[r, i]
-        m1 = M[r, i + 1]
-        m2 = M[r, i + 2]
+        m0, m1, m2 = M[r, i], M[r, i + 1], M[r, i + 2]
+        xr = x[r]
         for k in range(n):
-            x[r, k] += m0 * src[i, so + k] + m1 * src[i + 1, so + k] + m2 * src[i + 2, so + k]
+            xr[k] += m0 * s0[k] + m1 * s1[k] + m2 * s2[k]
 
 
 @routine
 def add_product6(M, src, so, x, n):
     """x[:, :n] += M src[:, so:so+n] with a full 6×6 matrix."""
+    s0, s1, s2 = src[0, so : so + n], src[1, so : so + n], src[2, so : so + n]
+    s3, s4, s5 = src[3, so : so + n], src[4, so : so + n], src[5, so : so + n]
     for r in range(6):
-        m0 = M[r, 0]
-        m1 = M[r, 1]
-        m2 = M[r, 2]
-        m3 = M[r, 3]
-        m4 = M[r, 4]
-        m5 = M[r, 5]
+        m0, m1, m2, m3, m4, m5 = M[r, 0], M[r, 1], M[r, 2], M[r, 3], M[r, 4], M[r, 5]
+        xr = x[r]
         for k in range(n):
-            x[r, k] += (
-                m0 * src[0, so + k]
-                + m1 * src[1, so + k]
-                + m2 * src[2, so + k]
-                + m3 * src[3, so + k]
-                + m4 * src[4, so + k]
-                + m5 * src[5, so + k]
-            )
+            xr[k] += m0 * s0[k] + m1 * s1[k] + m2 * s2[k] + m3 * s3[k] + m4 * s4[k] + m5 * s5[k]
 
 
 @routine
 def add_force_term(scale, m, f, s, so, x, n):
-    """x[:, :n] += scale · ad̄*_F s with F = (m, f)."""
+    """x[:, :n] += scale · ad̄*_F s[:, so:so+n] with F = (m, f): rows −(m × s_w) − (f × s_v) and −(f × s_w)."""
     m = vscale(scale, m)
     f = vscale(scale, f)
     for r in range(3):
         a = (r + 1) % 3
         b = (r + 2) % 3
-        ma = m[a]
-        mb = m[b]
-        fa = f[a]
-        fb = f[b]
-        # −(m × s_w) − (f × s_v)
+        ma, mb, fa, fb = m[a], m[b], f[a], f[b]
+        sa, sb = s[a, so : so + n], s[b, so : so + n]
+        va, vb = s[3 + a, so : so + n], s[3 + b, so : so + n]
+        x0 = x[r]
         for k in range(n):
-            x[r, k] += mb * s[a, so + k] - ma * s[b, so + k] + fb * s[3 + a, so + k] - fa * s[3 + b, so + k]
+            x0[k] += mb * sa[k] - ma * sb[k] + fb * va[k] - fa * vb[k]
+        x1 = x[3 + r]
         for k in range(n):
-            x[3 + r, k] += fb * s[a, so + k] - fa * s[b, so + k]
+            x1[k] += fb * sa[k] - fa * sb[k]
 
 
 @routine
 def project_wide(op, o, x, g, go, width):
-    """g[go:go+6] = Pᵀ x for the dual matrix at op[o:o+18]."""
+    """g[go:go+6, :width] = Pᵀ x[:, :width] for the dual matrix at op[o:o+18]."""
+    x0, x1, x2, x3, x4, x5 = x[0], x[1], x[2], x[3], x[4], x[5]
     for c in range(3):
-        a0 = op[o + c]
-        a1 = op[o + 3 + c]
-        a2 = op[o + 6 + c]
-        b0 = op[o + 9 + c]
-        b1 = op[o + 12 + c]
-        b2 = op[o + 15 + c]
+        a0, a1, a2 = op[o + c], op[o + 3 + c], op[o + 6 + c]
+        b0, b1, b2 = op[o + 9 + c], op[o + 12 + c], op[o + 15 + c]
+        ga = g[go + c]
         for k in range(width):
-            g[go + c, k] = (
-                a0 * x[0, k] + a1 * x[1, k] + a2 * x[2, k] + b0 * x[3, k] + b1 * x[4, k] + b2 * x[5, k]
-            )
+            ga[k] = a0 * x0[k] + a1 * x1[k] + a2 * x2[k] + b0 * x3[k] + b1 * x4[k] + b2 * x5[k]
+        gb = g[go + 3 + c]
         for k in range(width):
-            g[go + 3 + c, k] = a0 * x[3, k] + a1 * x[4, k] + a2 * x[5, k]
+            gb[k] = a0 * x3[k] + a1 * x4[k] + a2 * x5[k]
 
 
 @routine
@@ -149,20 +139,22 @@ def add_curvature(op, o, phi, first, ranges, g, go):
         c0, c1, c2 = op[o + 18 + c], op[o + 21 + c], op[o + 24 + c]
         d0, d1, d2 = op[o + 27 + c], op[o + 30 + c], op[o + 33 + c]
         for k in range(ranges[RANGE + c], ranges[RANGE + c + 1]):
-            e = phi[0, first + k]
-            f = phi[1, first + k]
-            g[go, k] += b0 * e + d0 * f
-            g[go + 1, k] += b1 * e + d1 * f
-            g[go + 2, k] += b2 * e + d2 * f
-            g[go + 3, k] += a0 * e + c0 * f
-            g[go + 4, k] += a1 * e + c1 * f
-            g[go + 5, k] += a2 * e + c2 * f
+            i, u = np.uint64(k), np.uint64(first + k)
+            e = phi[0, u]
+            f = phi[1, u]
+            g[go, i] += b0 * e + d0 * f
+            g[go + 1, i] += b1 * e + d1 * f
+            g[go + 2, i] += b2 * e + d2 * f
+            g[go + 3, i] += a0 * e + c0 * f
+            g[go + 4, i] += a1 * e + c1 * f
+            g[go + 5, i] += a2 * e + c2 * f
         for k in range(ranges[RANGE + 3 + c], ranges[RANGE + 4 + c]):
-            e = phi[0, first + k]
-            f = phi[1, first + k]
-            g[go, k] += a0 * e + c0 * f
-            g[go + 1, k] += a1 * e + c1 * f
-            g[go + 2, k] += a2 * e + c2 * f
+            i, u = np.uint64(k), np.uint64(first + k)
+            e = phi[0, u]
+            f = phi[1, u]
+            g[go, i] += a0 * e + c0 * f
+            g[go + 1, i] += a1 * e + c1 * f
+            g[go + 2, i] += a2 * e + c2 * f
 
 
 @routine
@@ -198,11 +190,14 @@ def curvature(row, h, c, fc, scale, op):
 def expand_rows(phi, first, ranges, g, h, width):
     """h[k] += φ₁ₖ g[c(k)] + φ₂ₖ g[6 + c(k)]."""
     for c in range(6):
+        g1 = g[c]
+        g2 = g[6 + c]
         for k in range(ranges[RANGE + c], ranges[RANGE + c + 1]):
             f1 = phi[0, first + k]
             f2 = phi[1, first + k]
+            hk = h[k]
             for j in range(width):
-                h[k, j] += f1 * g[c, j] + f2 * g[6 + c, j]
+                hk[j] += f1 * g1[j] + f2 * g2[j]
 
 
 @routine
@@ -242,8 +237,11 @@ def rod_backward(
             if i > first:
                 prev = step[i - 1, S_PHI]
                 for r in range(6):
+                    gr = g[r]
+                    new = wide1[r, 2 * o + n : 2 * o + 2 * n]
+                    old = wide1[r, 2 * prev + n : 2 * prev + 2 * n]
                     for k in range(n):
-                        g[r, k] = wide1[r, 2 * o + n + k] - wide1[r, 2 * prev + n + k]
+                        gr[k] = new[k] - old[k]
             else:
                 copy_columns(wide1, 2 * o + n, g, 0, n)
             add_force_term(cq, mc, fc, g, 0, x, n)
@@ -340,24 +338,23 @@ def joint_backward(block, state, inertia, bias, ends, x, h, nm, cq):
                 )
 
 
-@inline
-def row_product(coef, e, X, c0, m, out, add):
-    """out[c0:c0+m] (+)= coef[e:e+6] X[:, c0:c0+m]."""
+@routine
+def row_product(coef, e, X, c0, m, out):
+    """out[:] = coef[e:e+6] X[:, c0:c0+m]."""
     e0, e1, e2, e3, e4, e5 = coef[e], coef[e + 1], coef[e + 2], coef[e + 3], coef[e + 4], coef[e + 5]
-    if add:
-        for k in range(c0, c0 + m):
-            out[k] += e0 * X[0, k] + e1 * X[1, k] + e2 * X[2, k] + e3 * X[3, k] + e4 * X[4, k] + e5 * X[5, k]
-    else:
-        for k in range(c0, c0 + m):
-            out[k] = e0 * X[0, k] + e1 * X[1, k] + e2 * X[2, k] + e3 * X[3, k] + e4 * X[4, k] + e5 * X[5, k]
+    x0, x1, x2 = X[0, c0 : c0 + m], X[1, c0 : c0 + m], X[2, c0 : c0 + m]
+    x3, x4, x5 = X[3, c0 : c0 + m], X[4, c0 : c0 + m], X[5, c0 : c0 + m]
+    for k in range(m):
+        out[k] = e0 * x0[k] + e1 * x1[k] + e2 * x2[k] + e3 * x3[k] + e4 * x4[k] + e5 * x5[k]
 
 
-@inline
-def row_product3(coef, e, X, c0, m, out):
-    """out[c0:c0+m] += coef[e:e+3] X[:3, c0:c0+m]."""
-    e0, e1, e2 = coef[e], coef[e + 1], coef[e + 2]
-    for k in range(c0, c0 + m):
-        out[k] += e0 * X[0, k] + e1 * X[1, k] + e2 * X[2, k]
+@routine
+def add_row_product3(coef, e, X, i, c0, m, out):
+    """out[:] += coef[e+i:e+i+3] X[i:i+3, c0:c0+m]."""
+    e0, e1, e2 = coef[e + i], coef[e + i + 1], coef[e + i + 2]
+    x0, x1, x2 = X[i, c0 : c0 + m], X[i + 1, c0 : c0 + m], X[i + 2, c0 : c0 + m]
+    for k in range(m):
+        out[k] += e0 * x0[k] + e1 * x1[k] + e2 * x2[k]
 
 
 @routine
@@ -371,39 +368,43 @@ def distribute(block, spans, ends, force, x, h, tau, nm, general, out):
     R = ends[1]
     W = ends[2]
     Y = ends[3]
-    # the wrench derivatives of the block's own columns, for its ancestors' rows
-    for m in range(nm):
+    for m in range(nm):  # wrench derivatives of the block's own columns, for its ancestors' rows
         for r in range(6):
+            dst = force[m, r, col0 : col0 + n]
+            src = x[r, m * n : m * n + n]
             for k in range(n):
-                force[m, r, col0 + k] = x[r, m * n + k]
+                dst[k] = src[k]
     for k in range(n):
         i = col0 + k
         hk = h[k]
         tau[i] = hk[wide + 12]
         for m in range(nm):
+            dst = out[m, i, col0 : col0 + n]
+            src = hk[m * n : m * n + n]
             for j in range(n):
-                out[m, i, col0 + j] = hk[m * n + j]
+                dst[j] = src[j]
         for sp in range(block[SPAN0], block[SPAN0] + block[SPANS]):
             c0 = spans[sp, 0]
             length = spans[sp, 1]
-            row_product(hk, wide + 6, W, c0, length, out[0, i], False)
-            if general:
-                row_product(hk, wide, R, c0, length, out[0, i], True)
-            else:
-                row_product3(hk, wide, R, c0, length, out[0, i])
-            if nm == 3:
-                row_product(hk, wide + 6, Y, c0, length, out[1, i], False)
-                if general:
-                    row_product(hk, wide, J, c0, length, out[1, i], True)
+            for m in range(nm):
+                dst = out[m, i, c0 : c0 + length]
+                if m == 0:
+                    row_product(hk, wide + 6, W, c0, length, dst)
+                elif m == 1:
+                    row_product(hk, wide + 6, Y, c0, length, dst)
                 else:
-                    row_product3(hk, wide, J, c0, length, out[1, i])
-                row_product(hk, wide + 6, J, c0, length, out[2, i], False)
+                    row_product(hk, wide + 6, J, c0, length, dst)
+                if m < 2:
+                    src2 = R if m == 0 else J
+                    add_row_product3(hk, wide, src2, 0, c0, length, dst)
+                    if general:
+                        add_row_product3(hk, wide, src2, 3, c0, length, dst)
         below = end - col0 - n
         if below > 0:
             for r in range(6):
                 hk[r] = J[r, i]
             for m in range(nm):
-                row_product(hk, 0, force[m], col0 + n, below, out[m, i], False)
+                row_product(hk, 0, force[m], col0 + n, below, out[m, i, col0 + n : end])
 
 
 @routine
