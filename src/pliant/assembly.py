@@ -17,6 +17,7 @@ from .model.joints import Joint
 from .model.links import Body, Frame, Link, Rod
 from .model.pose import Pose
 from .model.robot import Robot
+from .model.strains import STRAIN_NAMES
 from .quadrature import Grid, magnus_nodes, rod_grid
 
 __all__ = ["Anchor", "Assembly", "JointSpring", "LinkInfo", "assemble"]
@@ -192,7 +193,9 @@ class _Builder:
         opened: list[int] = []
         start = 0
         for end in ends:
-            columns = np.flatnonzero(np.any(phi[:, start:end] != 0.0, axis=(0, 1))) if local else np.arange(phi.shape[2])
+            columns = (
+                np.flatnonzero(np.any(phi[:, start:end] != 0.0, axis=(0, 1))) if local else np.arange(phi.shape[2])
+            )
             opened.append(len(self.blocks))
             base_v = self.v0[link.name] + link.joint.nv
             base_q = self.q0[link.name] + link.joint.nq
@@ -308,9 +311,9 @@ class _Builder:
             row[layout.S_INERTIA] = _store_inertia(self.data[i], M)
             row[layout.S_CARRIES] = int(row[layout.S_INERTIA] != MASSLESS or i in carries)
         places = np.zeros((len(self.places), layout.PLACE_WIDTH))
-        for row, pose in zip(places, self.places):
-            row[:9] = pose.rotation.ravel()
-            row[9:] = pose.translation
+        for place, pose in zip(places, self.places):
+            place[:9] = pose.rotation.ravel()
+            place[9:] = pose.translation
         col_v = np.array(self.col_v, dtype=np.int64)
         identity = len(col_v) == self.nv and bool(np.array_equal(col_v, np.arange(self.nv)))
         general = any(row[layout.S_INERTIA] == GENERAL for row in self.steps)
@@ -388,10 +391,7 @@ def _dof_names(robot: Robot) -> tuple[str, ...]:
     for link in robot.links:
         names += [f"{link.name}.{dof}" for dof in link.joint.dof_names]
         if isinstance(link.content, Rod):
-            strains = link.content.strains
-            from .model.strains import STRAIN_NAMES
-
-            for name, basis in zip(STRAIN_NAMES, strains.bases):
+            for name, basis in zip(STRAIN_NAMES, link.content.strains.bases):
                 if basis is not None:
                     names += [f"{link.name}.{name}[{k}]" for k in range(basis.size)]
     return tuple(names)

@@ -199,9 +199,7 @@ class Monomial(_Polynomials):
     They span the same strains as `Legendre` but become nearly dependent as the order grows.
     """
 
-    _remedy: ClassVar[str] = (
-        "Lower the order or use Legendre, which spans the same functions and is well conditioned."
-    )
+    _remedy: ClassVar[str] = "Lower the order or use Legendre, which spans the same functions and is well conditioned."
 
     def _values(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.vander(X, self.order + 1, increasing=True)
@@ -223,9 +221,7 @@ class PiecewiseConstant(Basis):
     def __post_init__(self) -> None:
         """Check the arguments."""
         if isinstance(self.sections, Iterable) and not isinstance(self.sections, str):
-            object.__setattr__(
-                self, "sections", check_breakpoints("PiecewiseConstant sections", self.sections)
-            )
+            object.__setattr__(self, "sections", check_breakpoints("PiecewiseConstant sections", self.sections))
         else:
             _set_integer(self, "sections", 1, "Give the number of sections or the points that separate them.")
 
@@ -375,9 +371,7 @@ class Fourier(Basis):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        _set_integer(
-            self, "order", 0, "The order is the number of cosine and sine pairs; order 0 is a constant."
-        )
+        _set_integer(self, "order", 0, "The order is the number of cosine and sine pairs; order 0 is a constant.")
 
     @property
     def size(self) -> int:

@@ -1,8 +1,8 @@
 """Forward part of the derivatives: the columns s, r, w, y of every step (MATH §3).
 
-``J, R, W, Y`` collect them along the path from the base. In body axes of the frame they belong to, J maps velocities to the
-twist, R and W − ad_V R are the derivatives of twist and acceleration with respect to q, and Y − R is the
-time derivative of J as seen from the world.
+``J, R, W, Y`` collect them along the path from the base. In body axes of the frame they belong to, J maps velocities
+to the twist, R and W − ad_V R are the derivatives of twist and acceleration with respect to q, and Y − R is
+the time derivative of J as seen from the world.
 """
 
 import numpy as np

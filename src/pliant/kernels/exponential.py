@@ -14,13 +14,14 @@ import math
 
 import numpy as np
 
-from .._jit import inline, routine
+from .._jit import inline, kernel, routine
 from .algebra import (
     dcross,
     dmadd,
     dmouter,
     dscale,
     dskew_diag,
+    get6,
     madd,
     mouter,
     mv,
@@ -186,3 +187,37 @@ def tangent_rate_derivative(omega, rate, b, a1, b1, a2, b2):
     g = sdxpy((-pb[0], -pb[1]), rate, g)
     e = sdxpy((-b[0], -b[1]), rate, e)
     return dmadd(M, dmadd(dmouter(e, rate), dmouter(g, omega)))
+
+
+@routine
+def dual_to_matrix(M, swapped, out):
+    """A dual matrix as 6×6: [[A, 0], [B, A]], or [[B, A], [A, 0]] if it maps twists to wrenches."""
+    A, B = M
+    for r in range(3):
+        for k in range(3):
+            a = A[3 * r + k]
+            b = B[3 * r + k]
+            if swapped:
+                out[r, k] = b
+                out[r, 3 + k] = a
+                out[3 + r, k] = a
+                out[3 + r, 3 + k] = 0.0
+            else:
+                out[r, k] = a
+                out[r, 3 + k] = 0.0
+                out[3 + r, k] = b
+                out[3 + r, 3 + k] = a
+
+
+@kernel
+def lie_arrays(xi, rate, g, T, Td):
+    """exp(ξ) (4, 4), T(ξ) and its derivative along `rate` (6, 6)."""
+    omega = get6(xi, np.int64(0))
+    ca, cb, a1, b1, _a2, _b2 = tangent_coefficients(omega)
+    R, p = exp_se3(omega, ca, cb)
+    for i in range(3):
+        for j in range(3):
+            g[i, j] = R[3 * i + j]
+        g[i, 3] = p[i]
+    dual_to_matrix(tangent_matrix(omega, ca, cb), False, T)
+    dual_to_matrix(tangent_rate_matrix(omega, get6(rate, np.int64(0)), ca, cb, a1, b1), False, Td)

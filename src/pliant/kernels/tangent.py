@@ -13,7 +13,7 @@ With three matrices the columns are ``[∂q | ∂v | M]`` side by side. With one
 
 import numpy as np
 
-from .._jit import inline, kernel, routine
+from .._jit import kernel, routine
 from .algebra import (
     ad_dm,
     dcross,
@@ -201,9 +201,7 @@ def expand_rows(phi, first, ranges, g, h, width):
 
 
 @routine
-def rod_backward(
-    block, step, data, phi, state, inertia, bias, op_all, wide1, wide2, x, g, h, nm, cq, general
-):
+def rod_backward(block, step, data, phi, state, inertia, bias, op_all, wide1, wide2, x, g, h, nm, cq, general):
     """Diagonal block, E, H and tau of a rod block in `h`; U, B, C and composites in `x`."""
     n = block[COLS]
     first = block[STEP0]

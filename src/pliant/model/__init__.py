@@ -1,0 +1,1 @@
+"""What a user describes: sections, materials, rods, bodies, joints and the robot."""

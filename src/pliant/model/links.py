@@ -137,9 +137,11 @@ class Rod:
         if self.points is not None:
             integer("points", self.points, minimum=1)
         if (self.section is None or self.material is None) and (self.stiffness is None or self.inertia is None):
+            fields = ("section", "material", "stiffness", "inertia")
+            given = ", ".join(name for name in fields if getattr(self, name) is not None)
             raise ValueError(
                 "a rod needs section and material, or stiffness and inertia (6×6 densities per metre); "
-                f"given: {', '.join(k for k in ('section', 'material', 'stiffness', 'inertia') if getattr(self, k) is not None) or 'none'}."
+                f"given: {given or 'none'}."
             )
         for basis in self.strains.bases:
             if basis is not None:
@@ -272,7 +274,7 @@ class Link:
                 raise TypeError(f"{self.name}.at({where!r}): a place on a rod needs a number X in [0, 1].")
             X = interval(f"{self.name}.at(X)", where, 0.0, 1.0, hint="X is the fraction of the rod's length.")
             return Frame(self.name, X, as_pose(offset))
-        return Frame(self.name, None, as_pose(where) @ as_pose(offset))  # type: ignore[arg-type]
+        return Frame(self.name, None, as_pose(where) @ as_pose(offset))
 
 
 WORLD = Frame("world")

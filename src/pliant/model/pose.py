@@ -72,14 +72,10 @@ def unit_axis(name: str, value: AxisLike) -> Array:
             validate.choice(name, value, ["x", "y", "z", "-x", "-y", "-z"], hint="Or give a 3-vector.")
         axis = np.array(_AXES[letter]) * (-1.0 if text.startswith("-") else 1.0)
     else:
-        vector = validate.vector(
-            name, value, (3,), hint='Give a 3-vector or one of "x", "y", "z", "-x", "-y", "-z".'
-        )
+        vector = validate.vector(name, value, (3,), hint='Give a 3-vector or one of "x", "y", "z", "-x", "-y", "-z".')
         largest = np.max(np.abs(vector))
         if largest == 0.0:
-            raise ValueError(
-                f"{name} = {vector.tolist()} has no direction: a vector of non-zero length is needed."
-            )
+            raise ValueError(f"{name} = {vector.tolist()} has no direction: a vector of non-zero length is needed.")
         axis = vector / largest  # first, so that very short and very long vectors do not under- or overflow
         length = np.linalg.norm(axis)
         if abs(length - 1.0) > 1e-15:  # leaves a vector that is already unit bitwise unchanged
@@ -192,9 +188,7 @@ class Pose:
         return cls(translation, np.eye(3) + 2.0 * w * hat + 2.0 * (hat @ hat))
 
     @classmethod
-    def look_along(
-        cls, direction: AxisLike, translation: ArrayLike = (0.0, 0.0, 0.0), *, roll: float = 0.0
-    ) -> Pose:
+    def look_along(cls, direction: AxisLike, translation: ArrayLike = (0.0, 0.0, 0.0), *, roll: float = 0.0) -> Pose:
         """Build the pose whose local x axis (the axis of a rod) points along `direction`.
 
         Parameters
@@ -286,9 +280,7 @@ class Pose:
         """Compare exactly, entry by entry."""
         if not isinstance(other, Pose):
             return NotImplemented
-        return np.array_equal(self.translation, other.translation) and np.array_equal(
-            self.rotation, other.rotation
-        )
+        return np.array_equal(self.translation, other.translation) and np.array_equal(self.rotation, other.rotation)
 
     def __hash__(self) -> int:
         """Hash consistent with equality."""

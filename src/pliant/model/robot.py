@@ -337,6 +337,4 @@ def _body_inertia(
         if inertia is not None or com is not None:
             raise ValueError("mass is missing: inertia and com need one.")
         return None
-    return Inertia(mass, centre, inertia)  # type: ignore[arg-type]
-
-
+    return Inertia(mass, centre, inertia)

@@ -99,13 +99,9 @@ class Material:
             hint = "Poisson's ratio lies in (-1, 0.5]; rubber is close to 0.5, metals close to 0.3."
             checked["poisson"] = validate.interval("Material.poisson", self.poisson, -1.0, 0.5, hint=hint)
             if checked["poisson"] == -1.0:
-                raise ValueError(
-                    f"Material.poisson = {self.poisson!r} is not allowed: must be greater than -1. {hint}"
-                )
+                raise ValueError(f"Material.poisson = {self.poisson!r} is not allowed: must be greater than -1. {hint}")
         else:
-            checked["shear_modulus"] = validate.non_negative(
-                "Material.shear_modulus", self.shear_modulus, unit="Pa"
-            )
+            checked["shear_modulus"] = validate.non_negative("Material.shear_modulus", self.shear_modulus, unit="Pa")
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -181,9 +177,7 @@ class Section:
     def __post_init__(self) -> None:
         """Check the values."""
         if type(self) is Section:
-            raise TypeError(
-                "Section is only a base class: use Circle, Annulus, Rectangle, Ellipse or CustomSection."
-            )
+            raise TypeError("Section is only a base class: use Circle, Annulus, Rectangle, Ellipse or CustomSection.")
         kind = type(self).__name__
         factor: float | tuple[float, float]
         if np.ndim(self.shear_factor) == 0:
@@ -229,13 +223,9 @@ class Section:
             check = validate.non_negative if zero else validate.positive
             return check(label, value, unit=unit, hint=hint)
         if np.shape(value) != (2,):
-            raise ValueError(
-                f"{label} = {value!r} has shape {np.shape(value)}, which is not a dimension. {hint}"
-            )
+            raise ValueError(f"{label} = {value!r} has shape {np.shape(value)}, which is not a dimension. {hint}")
         # A tip that runs out in a point is fine as long as no properties are asked for there.
-        first, last = (
-            validate.non_negative(f"{label}[{i}]", v, unit=unit, hint=hint) for i, v in enumerate(value)
-        )
+        first, last = (validate.non_negative(f"{label}[{i}]", v, unit=unit, hint=hint) for i, v in enumerate(value))
         if first == last == 0.0 and not zero:
             raise ValueError(f"{label} = {value!r} is not allowed: at most one end may be zero ({unit}).")
         return first, last
@@ -249,9 +239,7 @@ class Section:
             try:
                 result = np.asarray(value(X.copy()), dtype=np.float64)
             except (TypeError, ValueError) as error:
-                raise TypeError(
-                    f"{hint}; it failed with: {error}. Use numpy functions, or np.vectorize."
-                ) from error
+                raise TypeError(f"{hint}; it failed with: {error}. Use numpy functions, or np.vectorize.") from error
             if result.shape not in ((), (1,), X.shape):
                 raise ValueError(f"{hint}; for shape {X.shape} it returned shape {result.shape}.")
             result = np.array(np.broadcast_to(result, X.shape))
@@ -289,9 +277,7 @@ class Section:
         """
         area, Iy, Iz, torsion = self._moments(_points(X))
         polar = Iy + Iz
-        return SectionProperties(
-            area, Iy, Iz, polar, self.torsion_factor * (polar if torsion is None else torsion)
-        )
+        return SectionProperties(area, Iy, Iz, polar, self.torsion_factor * (polar if torsion is None else torsion))
 
     def outline(self, X: ArrayLike, n: int = 32) -> Array:
         """Boundary points for drawing.

@@ -212,9 +212,7 @@ class Inertia:
     com: Array
     inertia: Array
 
-    def __init__(
-        self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
-    ) -> None:
+    def __init__(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> None:
         object.__setattr__(self, "mass", validate.positive("Inertia.mass", mass, unit="kg"))
         hint = "The centre of mass is three lengths (x, y, z) in m, in the body frame."
         object.__setattr__(self, "com", validate.vector("Inertia.com", com, (3,), hint=hint))
@@ -283,9 +281,7 @@ class Inertia:
         scale = max(float(np.trace(angular)), 0.0)  # bounds Ic and m|c|²
         size = np.sqrt(mass * scale)  # the same bound for m|c|
         if np.max(np.abs(coupling + coupling.T)) > _TOLERANCE * size:
-            raise ValueError(
-                f"matrix[:3, 3:] = {coupling.tolist()} is not skew-symmetric, so it is no m ĉ. {hint}"
-            )
+            raise ValueError(f"matrix[:3, 3:] = {coupling.tolist()} is not skew-symmetric, so it is no m ĉ. {hint}")
         skewed = 0.5 * (coupling - coupling.T) / mass
         com = np.array([skewed[2, 1], skewed[0, 2], skewed[1, 0]])
         central = angular - mass * _steiner(com)

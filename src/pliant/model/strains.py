@@ -173,9 +173,7 @@ class Strains:
         return cls(torsion=f, bending=f, stretch=g, shear=g)
 
     @classmethod
-    def planar_bending(
-        cls, order: int | Basis, *, axis: Literal["y", "z"] = "z", basis: str = "legendre"
-    ) -> Strains:
+    def planar_bending(cls, order: int | Basis, *, axis: Literal["y", "z"] = "z", basis: str = "legendre") -> Strains:
         """Bending about one axis: "z" for motion in the x-y plane, "y" for the x-z plane."""
         return cls._planar(axis, as_basis(order, basis))
 
@@ -188,17 +186,13 @@ class Strains:
         return cls._planar(axis, f, stretch=f)
 
     @classmethod
-    def planar_reissner(
-        cls, order: int | Basis, *, axis: Literal["y", "z"] = "z", basis: str = "legendre"
-    ) -> Strains:
+    def planar_reissner(cls, order: int | Basis, *, axis: Literal["y", "z"] = "z", basis: str = "legendre") -> Strains:
         """Bending about one axis, stretch and the shear in that plane (along y if the axis is "z")."""
         f = as_basis(order, basis)
         return cls._planar(axis, f, stretch=f, shear=f)
 
     @classmethod
-    def _planar(
-        cls, axis: str, bending: Basis, *, stretch: Basis | None = None, shear: Basis | None = None
-    ) -> Strains:
+    def _planar(cls, axis: str, bending: Basis, *, stretch: Basis | None = None, shear: Basis | None = None) -> Strains:
         """Bending about an axis with the stretch and the shear of the same plane."""
         if choice("axis", axis, ("y", "z")) == "z":
             return cls(bending_z=bending, stretch=stretch, shear_y=shear)

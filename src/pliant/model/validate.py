@@ -23,9 +23,7 @@ def finite(field: str, value: object, *, unit: str = "", hint: str = "") -> floa
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise TypeError(
-            f"{field} = {value!r} is not a number{f' ({unit})' if unit else ''}. {hint}".rstrip()
-        ) from None
+        raise TypeError(f"{field} = {value!r} is not a number{f' ({unit})' if unit else ''}. {hint}".rstrip()) from None
     if not np.isfinite(number):
         raise _fail(field, value, f"must be a finite number{f' in {unit}' if unit else ''}", hint)
     return number

@@ -1,0 +1,88 @@
+"""pliant: soft-rigid robots with strain-parameterised Cosserat rods and exact derivatives."""
+
+from . import lie
+from .basis import (
+    Basis,
+    Chebyshev,
+    Custom,
+    Fourier,
+    Gaussian,
+    HermiteElements,
+    InverseMultiquadric,
+    Legendre,
+    LinearElements,
+    Monomial,
+    PiecewiseConstant,
+    QuadraticElements,
+)
+from .model.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from .model.links import Frame, Link, constant_strain, helix
+from .model.pose import Pose, rotate, translate
+from .model.robot import Robot
+from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
+from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
+from .model.strains import Strains
+from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Annulus",
+    "Basis",
+    "Box",
+    "Chebyshev",
+    "Circle",
+    "Custom",
+    "CustomSection",
+    "Cylinder",
+    "Cylindrical",
+    "Ellipse",
+    "Ellipsoid",
+    "Fixed",
+    "ForwardDerivatives",
+    "Fourier",
+    "Frame",
+    "Free",
+    "Gaussian",
+    "Helical",
+    "HermiteElements",
+    "Inertia",
+    "InverseDerivatives",
+    "InverseMultiquadric",
+    "Joint",
+    "Legendre",
+    "LinearElements",
+    "Link",
+    "Material",
+    "Momentum",
+    "Monomial",
+    "PiecewiseConstant",
+    "Planar",
+    "Pose",
+    "Prismatic",
+    "QuadraticElements",
+    "Rectangle",
+    "Revolute",
+    "Robot",
+    "Sphere",
+    "Spherical",
+    "Strains",
+    "System",
+    "Universal",
+    "constant_strain",
+    "helix",
+    "lie",
+    "rotate",
+    "translate",
+]

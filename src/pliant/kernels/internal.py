@@ -1,0 +1,117 @@
+"""Internal forces: elasticity and damping of rods and joints (MATH §4), and their derivatives.
+
+The sign is that of the left-hand side: ``ID(q, q̇, q̈) + elastic(q) + D q̇ = τ``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import kernel, routine
+from .exponential import dual_to_matrix, tangent_coefficients, tangent_derivative, tangent_matrix
+from .layout import Floats, Ints
+from .manifold import relative_log
+
+
+class Internal(NamedTuple):
+    """Stiffness and damping as arrays; constant after compile."""
+
+    shift: Ints  # (n, 2) coordinate and velocity of each ordinary coordinate
+    spatial: Ints  # (m, 3) first coordinate, first velocity, 1 if free, of each manifold joint
+    rest: Floats  # (nq,) coordinates without elastic force
+    start: Ints  # (nv + 1,) rows of the sparse matrices
+    column: Ints  # (entries,)
+    stiffness: Floats  # (entries,)
+    damping: Floats  # (entries,)
+    springs: Ints  # (s, 3) like `spatial`, manifold joints that have a stiffness
+    spring_stiffness: Floats  # (s, 6, 6)
+    spring_rest: Floats  # (s, 7)
+
+
+@routine
+def deviation(c, q, out):
+    """out (nv,) = q − rest on ordinary coordinates, 0 on manifold joints."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for k in range(c.shift.shape[0]):
+        i = c.shift[k, 0]
+        out[c.shift[k, 1]] = q[i] - c.rest[i]
+
+
+@routine
+def spring(K, rest, q, o, free, phi, force, tangent):
+    """Elastic force and tangent of one manifold joint with energy ½ φᵀKφ, φ = log(rest⁻¹ g). Returns the energy."""
+    n = 6 if free else 3
+    phi[:] = 0.0
+    relative_log(rest, q, 0, o, free, phi, 0)
+    omega = ((phi[0], phi[1], phi[2]), (phi[3], phi[4], phi[5]))
+    ca, cb, a1, b1, _a2, _b2 = tangent_coefficients(omega)
+    neg = ((-phi[0], -phi[1], -phi[2]), (-phi[3], -phi[4], -phi[5]))
+    right = np.zeros((6, 6))
+    dual_to_matrix(tangent_matrix(neg, ca, cb), False, right)
+    y = np.zeros(6)
+    energy = 0.0
+    for i in range(n):
+        for j in range(n):
+            y[i] += K[i, j] * phi[j]
+        energy += 0.5 * phi[i] * y[i]
+    # δφ = T(−φ)⁻¹ δ, hence T(−φ)ᵀ f = Kφ
+    inverse = np.linalg.inv(right)
+    f = inverse.T @ y
+    curve = np.zeros((6, 6))
+    dual_to_matrix(tangent_derivative(omega, ((f[3], f[4], f[5]), (f[0], f[1], f[2])), ca, cb, a1, b1), True, curve)
+    full = np.zeros((6, 6))
+    full[:n, :n] = K[:n, :n]
+    tangent[:, :] = inverse.T @ ((full - curve) @ inverse)
+    force[:] = f
+    return energy
+
+
+@kernel
+def elastic(c, q, force):
+    """Elastic generalised force; `force` (nv,). Returns the elastic energy."""
+    nv = force.shape[0]
+    x = np.zeros(nv)
+    deviation(c, q, x)
+    energy = 0.0
+    for i in range(nv):
+        f = 0.0
+        for k in range(c.start[i], c.start[i + 1]):
+            f += c.stiffness[k] * x[c.column[k]]
+        force[i] = f
+        energy += 0.5 * x[i] * f
+    if c.springs.shape[0] > 0:
+        phi, f6, t6 = np.zeros(6), np.zeros(6), np.zeros((6, 6))
+        for s in range(c.springs.shape[0]):
+            free = c.springs[s, 2] == 1
+            energy += spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, f6, t6)
+            for k in range(6 if free else 3):
+                force[c.springs[s, 1] + k] += f6[k]
+    return energy
+
+
+@kernel
+def damping(c, v, force):
+    """force = D v."""
+    for i in range(force.shape[0]):
+        f = 0.0
+        for k in range(c.start[i], c.start[i + 1]):
+            f += c.damping[k] * v[c.column[k]]
+        force[i] = f
+
+
+@kernel
+def add_internal_tangent(c, q, cq, cv, out):
+    """out += cq ∂(elastic)/∂q + cv D; `out` (nv, nv)."""
+    for i in range(out.shape[0]):
+        for k in range(c.start[i], c.start[i + 1]):
+            out[i, c.column[k]] += cq * c.stiffness[k] + cv * c.damping[k]
+    if c.springs.shape[0] > 0 and cq != 0.0:
+        phi, f6, t6 = np.zeros(6), np.zeros(6), np.zeros((6, 6))
+        for s in range(c.springs.shape[0]):
+            free = c.springs[s, 2] == 1
+            spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, f6, t6)
+            o = c.springs[s, 1]
+            for i in range(6 if free else 3):
+                for j in range(6 if free else 3):
+                    out[o + i, o + j] += cq * t6[i, j]

@@ -1,0 +1,574 @@
+"""The compiled robot: an immutable `System` that answers questions about kinematics and dynamics."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from . import lie
+from .assembly import Anchor, Assembly, LinkInfo, anchor_of, assemble
+from .kernels import composite, dynamics, internal, kinematics, layout, manifold, tangent
+from .model.links import Frame, Link, Rod
+from .model.robot import Robot
+from .model.validate import choice, integer, unknown_name
+from .quadrature import Grid, magnus_nodes
+
+__all__ = ["ForwardDerivatives", "InverseDerivatives", "Momentum", "System"]
+
+Array = NDArray[np.float64]
+FrameLike = str | Frame | Link
+Reference = Literal["body", "world"]
+_Probe = tuple[NDArray[np.int64], Array, Array]
+
+
+class InverseDerivatives(NamedTuple):
+    """Inverse dynamics and its exact derivatives, each matrix (nv, nv)."""
+
+    tau: Array
+    dq: Array
+    dv: Array
+    mass: Array
+
+
+class ForwardDerivatives(NamedTuple):
+    """Forward dynamics and its exact derivatives, each matrix (nv, nv)."""
+
+    a: Array
+    dq: Array
+    dv: Array
+    dtau: Array
+
+
+class Momentum(NamedTuple):
+    """Linear [kg m/s] and angular [kg m²/s] momentum in world axes."""
+
+    linear: Array
+    angular: Array
+
+
+class System:
+    """A robot ready for computation.
+
+    Coordinates ``q`` (nq,) and velocities ``v`` (nv,) are stacked link by link in the order of adding: first those of
+    the link's joint, then the strain coordinates of a rod, by strain and within it by basis function. Spherical and
+    free joints hold a unit quaternion (w, x, y, z) [and a position] in q and their body twist [angular; linear] in v.
+    Strain coordinates are physical strains: rad/m for torsion and bending, dimensionless for stretch and shear.
+
+    Parameters
+    ----------
+    robot : Robot
+        The description; later changes to it do not affect the system.
+
+    Notes
+    -----
+    The equation of motion is ``ID(q, v, a) + elastic(q) + D v = tau`` with ``ID = M a + Coriolis − gravity``.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        robot = robot.copy()
+        assembly = assemble(robot)
+        self._robot = robot
+        self._assembly = assembly
+        self.name = robot.name
+        self.nq = assembly.nq
+        self.nv = assembly.nv
+        self.dof_names = assembly.dof_names
+        self.tables = assembly.tables
+        self.internal = _internal_tables(assembly.stiffness, assembly.damping, assembly)
+        self._work = layout.make_work(self.tables)
+        self._zero = np.zeros(self.nv)
+        self._probes: dict[tuple[str, bytes], _Probe] = {}
+
+    # ------------------------------------------------------------ description
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Names of the links, in the order of their coordinates."""
+        return tuple(self._assembly.links)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names that can be asked for poses and Jacobians."""
+        return tuple(self._robot.frame_names())
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity in world axes [m/s²], shape (3,)."""
+        return self.tables.gravity.copy()
+
+    @property
+    def mass(self) -> float:
+        """Total mass of everything that can move [kg]."""
+        return float(self._totals(self.neutral(), self._zero)[0])
+
+    def q_slice(self, link: str) -> slice:
+        """Where a link's coordinates are in q (joint first, then strains)."""
+        info = self._info(link)
+        return slice(info.q0, info.q0 + info.link.nq)
+
+    def v_slice(self, link: str) -> slice:
+        """Where a link's velocities are in v (joint first, then strains)."""
+        info = self._info(link)
+        return slice(info.v0, info.v0 + info.link.nv)
+
+    def rod_points(self, rod: str) -> Array:
+        """Computational points X of a rod, in [0, 1]."""
+        return self._rod(rod)[1].X.copy()
+
+    def __str__(self) -> str:
+        """The tree of links with their degrees of freedom."""
+        return str(self._robot)
+
+    def __repr__(self) -> str:
+        """A one-line summary."""
+        return f"<System {self.name!r}: nq={self.nq}, nv={self.nv}, {len(self.tables.step)} steps>"
+
+    # ------------------------------------------------------------ configuration space
+
+    def neutral(self) -> Array:
+        """The reference configuration: rods undeformed, joints at zero or identity, shape (nq,)."""
+        q = np.zeros(self.nq)
+        for q0, _v0, _kind in self._assembly.spatial:
+            q[q0] = 1.0
+        return q
+
+    def random(self, rng: np.random.Generator | int | None = None, *, scale: float = 1.0) -> Array:
+        """A random configuration.
+
+        Parameters
+        ----------
+        rng : numpy Generator or int, optional
+            Generator or seed.
+        scale : float
+            Standard deviation of joint coordinates [rad, m]. Strain coordinates get `scale`/length for bending and
+            torsion and 0.1 `scale` for stretch and shear; spherical joints are uniform on SO(3).
+        """
+        rng = np.random.default_rng(rng)
+        q = rng.normal(size=self.nq) * scale
+        for info in self._assembly.links.values():
+            rod = info.link.content
+            if isinstance(rod, Rod):
+                angular = rod.strains.components < 3
+                q[info.rod_q] *= np.where(angular, 1.0 / rod.length, 0.1)
+        for q0, _v0, _kind in self._assembly.spatial:
+            quaternion = rng.normal(size=4)
+            q[q0 : q0 + 4] = quaternion / np.linalg.norm(quaternion)
+        return q
+
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> Array:
+        """Move from q along a velocity times time dv (nv,): addition, or g·exp(dv) on spherical and free joints."""
+        out = np.empty(self.nq)
+        c = self.internal
+        manifold.integrate(c.shift, c.spatial, self._q(q), self._v("dv", dv), out)
+        return out
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """The dv (nv,) for which integrate(q0, dv) is q1."""
+        out = np.empty(self.nv)
+        c = self.internal
+        manifold.difference(c.shift, c.spatial, self._q(q0), self._q(q1), out)
+        return out
+
+    # ------------------------------------------------------------ kinematics
+
+    def pose(self, frame: FrameLike, q: ArrayLike) -> Array:
+        """Pose of a frame in the world, 4×4."""
+        return self._motion(self._anchor(frame), q, self._zero, self._zero)[0]
+
+    def twist(self, frame: FrameLike, q: ArrayLike, v: ArrayLike, *, reference: Reference = "body") -> Array:
+        """Twist of a frame, [angular; linear], shape (6,).
+
+        `reference` "body": in the frame's own axes. "world": angular velocity and velocity of the frame's origin, in
+        world axes.
+        """
+        choice("reference", reference, ("body", "world"))
+        g, V, _A = self._motion(self._anchor(frame), q, self._v("v", v), self._zero)
+        return _express(g, V, reference)
+
+    def acceleration(
+        self, frame: FrameLike, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, reference: Reference = "body"
+    ) -> Array:
+        """Acceleration of a frame (without gravity), [angular; linear], shape (6,).
+
+        "body": the time derivative of the body twist. "world": angular acceleration and second derivative of the
+        frame's position in world axes.
+        """
+        choice("reference", reference, ("body", "world"))
+        g, V, A = self._motion(self._anchor(frame), q, self._v("v", v), self._v("a", a))
+        if reference == "body":
+            return _express(g, A, "body")
+        out = _express(g, A, "world")
+        out[3:] += np.cross(V[:3], _express(g, V, "world")[3:])
+        return out
+
+    def jacobian(self, frame: FrameLike, q: ArrayLike, *, reference: Reference = "body") -> Array:
+        """Jacobian J (6, nv) of a frame: twist = J v, in the same `reference` as `twist`."""
+        choice("reference", reference, ("body", "world"))
+        anchor = self._anchor(frame)
+        J = np.empty((6, self.nv))
+        kinematics.jacobian(self.tables, self._work, self._q(q), self._zero, anchor.step, J)
+        return _express(self._relative_pose(anchor), J, reference)
+
+    def jacobian_rate(self, frame: FrameLike, q: ArrayLike, v: ArrayLike, *, reference: Reference = "body") -> Array:
+        """Time derivative of `jacobian` along v, (6, nv)."""
+        choice("reference", reference, ("body", "world"))
+        anchor = self._anchor(frame)
+        J, R, _W, Y = self._frame_columns(anchor, q, v, self._zero)
+        g = self._relative_pose(anchor)
+        V = self._work.state[anchor.step, layout.VE : layout.VE + 6].copy()
+        rate = Y - R
+        if reference == "body":
+            return _express(g, rate - lie.ad(V) @ J, "body")
+        out = _express(g, rate, "world")
+        out[3:] -= lie.skew(_express(g, V, "world")[3:]) @ J[:3]
+        return out
+
+    def rod_poses(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
+        """Poses along a rod, shape (m, 4, 4).
+
+        Parameters
+        ----------
+        rod : str
+            Name of the rod.
+        q : array (nq,)
+        X : int or array (m,)
+            Number of equidistant points, or the points themselves in [0, 1].
+        """
+        return self._rod_motion(rod, X, q, self._zero, self._zero)[0]
+
+    def rod_twists(self, rod: str, q: ArrayLike, v: ArrayLike, X: ArrayLike | int = 50) -> Array:
+        """Body twists along a rod, shape (m, 6)."""
+        g, V, _A = self._rod_motion(rod, X, q, self._v("v", v), self._zero)
+        return np.array([_express(gk, Vk, "body") for gk, Vk in zip(g - self._shift(), V)])
+
+    def strain(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
+        """Strain ξ(X) = ξ*(X) + Φ(X) q along a rod, shape (m, 6)."""
+        info, _grid, content = self._rod(rod)
+        points = _points(X)
+        return content.reference(points) + content.strains.matrix(points) @ self._q(q)[info.rod_q]
+
+    def stress(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
+        """Elastic internal wrench Σ(X)(ξ − ξ*) along a rod [N m, N], shape (m, 6)."""
+        info, _grid, content = self._rod(rod)
+        points = _points(X)
+        deviation = content.strains.matrix(points) @ self._q(q)[info.rod_q]
+        return np.einsum("mij,mj->mi", content.stiffness_at(points), deviation)
+
+    # ------------------------------------------------------------ dynamics
+
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """ID(q, v, a) = M a + Coriolis − gravity, shape (nv,); elastic and damping forces are not included."""
+        out = np.empty(self.nv)
+        dynamics.inverse_dynamics(self.tables, self._work, self._q(q), self._v("v", v), self._v("a", a), out)
+        return out
+
+    def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> InverseDerivatives:
+        """ID together with ∂ID/∂q, ∂ID/∂v and ∂ID/∂a = M.
+
+        On spherical and free joints ∂/∂q is along ``integrate(q, δ)``.
+        """
+        tau = np.empty(self.nv)
+        out = np.zeros((3, self.nv, self.nv))
+        tangent.tangent(self.tables, self._work, self._q(q), self._v("v", v), self._v("a", a), 1.0, 0.0, 0.0, tau, out)
+        return InverseDerivatives(tau, out[0], out[1], out[2])
+
+    def tangent(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, alpha: float, beta: float) -> Array:
+        """Fused tangent ∂ID/∂q + α ∂ID/∂v + β M, one matrix (nv, nv) at a third of the cost of three."""
+        tau = np.empty(self.nv)
+        out = np.zeros((1, self.nv, self.nv))
+        tangent.tangent(
+            self.tables,
+            self._work,
+            self._q(q),
+            self._v("v", v),
+            self._v("a", a),
+            1.0,
+            float(alpha),
+            float(beta),
+            tau,
+            out,
+        )
+        return out[0]
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Mass matrix M(q) (nv, nv), by composite bodies."""
+        out = np.zeros((1, self.nv, self.nv))
+        composite.mass_matrix(self.tables, self._work, self._q(q), out)
+        return out[0]
+
+    def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """ID(q, v, 0): Coriolis and gravity terms, shape (nv,)."""
+        return self.inverse_dynamics(q, v, self._zero)
+
+    def gravity_forces(self, q: ArrayLike) -> Array:
+        """ID(q, 0, 0): what holds the robot against gravity, shape (nv,)."""
+        return self.inverse_dynamics(q, self._zero, self._zero)
+
+    def coriolis_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Coriolis and centrifugal terms ID(q, v, 0) − ID(q, 0, 0), shape (nv,)."""
+        return self.bias_forces(q, v) - self.gravity_forces(q)
+
+    @property
+    def stiffness_matrix(self) -> Array:
+        """Constant stiffness K (nv, nv) of rods and scalar joints; other springs are in `elastic_tangent`."""
+        return self._assembly.stiffness.copy()
+
+    @property
+    def damping_matrix(self) -> Array:
+        """Constant damping D (nv, nv)."""
+        return self._assembly.damping.copy()
+
+    def elastic_forces(self, q: ArrayLike) -> Array:
+        """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""
+        out = np.empty(self.nv)
+        internal.elastic(self.internal, self._q(q), out)
+        return out
+
+    def elastic_tangent(self, q: ArrayLike) -> Array:
+        """∂(elastic forces)/∂q (nv, nv); constant unless a spherical or free joint has a spring."""
+        out = np.zeros((self.nv, self.nv))
+        internal.add_internal_tangent(self.internal, self._q(q), 1.0, 0.0, out)
+        return out
+
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None) -> Array:
+        """Acceleration a (nv,) with ``M a = tau − Coriolis + gravity − elastic(q) − D v``."""
+        q, v = self._q(q), self._v("v", v)
+        rhs = -self.bias_forces(q, v) - self.elastic_forces(q) - self._assembly.damping @ v
+        if tau is not None:
+            rhs += self._v("tau", tau)
+        return scipy.linalg.cho_solve(self._mass_factor(q), rhs, check_finite=False)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None
+    ) -> ForwardDerivatives:
+        """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹."""
+        q, v = self._q(q), self._v("v", v)
+        a = self.forward_dynamics(q, v, tau)
+        d = self.inverse_dynamics_derivatives(q, v, a)
+        factor = self._factor(d.mass)
+        dq = -scipy.linalg.cho_solve(factor, d.dq + self.elastic_tangent(q), check_finite=False)
+        dv = -scipy.linalg.cho_solve(factor, d.dv + self._assembly.damping, check_finite=False)
+        return ForwardDerivatives(a, dq, dv, scipy.linalg.cho_solve(factor, np.eye(self.nv), check_finite=False))
+
+    def solve_mass(self, q: ArrayLike, b: ArrayLike) -> Array:
+        """M(q)⁻¹ b for a vector (nv,) or a matrix (nv, k)."""
+        b = np.asarray(b, dtype=float)
+        if b.shape[:1] != (self.nv,):
+            raise ValueError(f"b has shape {b.shape}, but {self.nv} rows are needed (nv of {self.name!r}).")
+        return scipy.linalg.cho_solve(self._mass_factor(self._q(q)), b, check_finite=False)
+
+    # ------------------------------------------------------------ energy and momentum
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
+        """Kinetic energy [J]."""
+        return float(self._totals(q, v)[10])
+
+    def gravitational_energy(self, q: ArrayLike) -> float:
+        """Potential energy of gravity [J], zero when the centre of mass is at the world's origin."""
+        return float(self._totals(q, self._zero)[11])
+
+    def elastic_energy(self, q: ArrayLike) -> float:
+        """Elastic energy of rods and joint springs [J]."""
+        return float(internal.elastic(self.internal, self._q(q), np.empty(self.nv)))
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Centre of mass in world coordinates [m], shape (3,)."""
+        t = self._totals(q, self._zero)
+        return t[1:4] / t[0]
+
+    def momentum(self, q: ArrayLike, v: ArrayLike, *, about: Literal["origin", "com"] = "origin") -> Momentum:
+        """Linear and angular momentum in world axes, the latter about the world's origin or the centre of mass."""
+        choice("about", about, ("origin", "com"))
+        t = self._totals(q, v)
+        linear, angular = t[4:7].copy(), t[7:10].copy()
+        if about == "com":
+            angular -= np.cross(t[1:4] / t[0], linear)
+        return Momentum(linear, angular)
+
+    # ------------------------------------------------------------ inside
+
+    def _q(self, q: ArrayLike) -> Array:
+        return _checked("q", q, self.nq, self.name)
+
+    def _v(self, name: str, v: ArrayLike) -> Array:
+        return _checked(name, v, self.nv, self.name)
+
+    def _info(self, link: str) -> LinkInfo:
+        try:
+            return self._assembly.links[link]
+        except (KeyError, TypeError):
+            raise unknown_name("link", str(link), self._assembly.links) from None
+
+    def _rod(self, rod: str) -> tuple[LinkInfo, Grid, Rod]:
+        info = self._info(rod)
+        if not isinstance(info.link.content, Rod):
+            rods = [name for name, i in self._assembly.links.items() if i.link.is_rod]
+            raise TypeError(f"{rod!r} is a rigid body; rods of this robot: {', '.join(rods) or 'none'}.")
+        assert info.grid is not None
+        return info, info.grid, info.link.content
+
+    def _anchor(self, frame: FrameLike) -> Anchor:
+        return anchor_of(self._assembly, self._robot.resolve(frame))
+
+    def _shift(self) -> Array:
+        """The moving origin as a 4×4 that is subtracted from poses."""
+        out = np.zeros((4, 4))
+        out[:3, 3] = self._work.origin
+        return out
+
+    def _relative_pose(self, anchor: Anchor) -> Array:
+        """Pose of an anchor relative to the moving origin, after a kernel ran."""
+        row = self._work.state[anchor.step]
+        g = np.eye(4)
+        g[:3, :3] = row[layout.RE : layout.RE + 9].reshape(3, 3)
+        g[:3, 3] = row[layout.PE : layout.PE + 3]
+        return g @ anchor.offset.matrix
+
+    def _motion(self, anchor: Anchor, q: ArrayLike, v: Array, a: Array) -> tuple[Array, Array, Array]:
+        """Pose, and twist and acceleration (without gravity) at the world's origin in world axes."""
+        n = len(self.tables.step) + 1
+        pose, twist, accel = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 6))
+        kinematics.motion(self.tables, self._work, self._q(q), v, a, pose, twist, accel)
+        g = self._relative_pose(anchor)
+        g[:3, 3] += self._work.origin
+        shift = self._work.origin
+        V, A = twist[anchor.step], accel[anchor.step]
+        A[3:] += self.tables.gravity
+        V[3:] -= np.cross(V[:3], shift)
+        A[3:] -= np.cross(A[:3], shift)
+        return g, V, A
+
+    def _frame_columns(self, anchor: Anchor, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        out = np.empty((4, 6, self.nv))
+        kinematics.frame_derivatives(
+            self.tables, self._work, self._q(q), self._v("v", v), self._v("a", a), anchor.step, out
+        )
+        return out
+
+    def _rod_motion(self, rod: str, X: ArrayLike | int, q: ArrayLike, v: Array, a: Array) -> tuple[Array, Array, Array]:
+        """Poses in the world; twists and accelerations at the moving origin."""
+        points = _points(X)
+        key = (rod, points.tobytes())
+        if key not in self._probes:
+            if len(self._probes) > 64:
+                self._probes.clear()
+            self._probes[key] = self._probe(rod, points)
+        steps, data, phi = self._probes[key]
+        n, m = len(self.tables.step) + 1, len(points)
+        buffers = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 6))
+        kinematics.motion(self.tables, self._work, self._q(q), v, a, *buffers)
+        pose, twist, accel = np.empty((m, 12)), np.empty((m, 6)), np.empty((m, 6))
+        kinematics.probe(self.tables, self._work, steps, data, phi, pose, twist, accel)
+        g = np.zeros((m, 4, 4))
+        g[:, :3, :3] = pose[:, :9].reshape(m, 3, 3)
+        g[:, :3, 3] = pose[:, 9:]
+        g[:, 3, 3] = 1.0
+        return g, twist, accel
+
+    def _probe(self, rod: str, X: Array) -> _Probe:
+        """Partial steps that lead from computational points to the points X of a rod."""
+        info, grid, content = self._rod(rod)
+        k = np.clip(np.searchsorted(grid.X, X, side="left") - 1, 0, len(grid.X) - 2)
+        x0 = grid.X[k]
+        z1, z2 = magnus_nodes(x0, X, content.magnus)
+        h = (X - x0) * content.length
+        data = np.zeros((len(X), layout.DATA_WIDTH))
+        data[:, layout.D_H] = h
+        data[:, layout.D_C] = np.sqrt(3.0) / 12.0 * h * h if content.magnus == 4 else 0.0
+        data[:, layout.D_XI1 : layout.D_XI1 + 6] = content.reference(z1)
+        data[:, layout.D_XI2 : layout.D_XI2 + 6] = content.reference(z2)
+        values = np.stack([content.strains.evaluate(z1), content.strains.evaluate(z2)], axis=1)
+        steps = np.array([info.anchors[i + 1].step for i in k], dtype=np.int64)
+        phi = np.zeros_like(values)
+        for p, step in enumerate(steps):
+            block = self.tables.block[self.tables.step[step, layout.S_BLOCK]]
+            columns = self.tables.col_v[block[layout.COL0] : block[layout.COL0] + block[layout.COLS]]
+            phi[p, :, : len(columns)] = values[p][:, columns - info.rod_v.start]
+        return steps, data, phi
+
+    def _totals(self, q: ArrayLike, v: ArrayLike) -> Array:
+        out = np.empty(12)
+        kinematics.totals(self.tables, self._work, self._q(q), self._v("v", v), self._zero, out)
+        return out
+
+    def _mass_factor(self, q: Array) -> tuple[Array, bool]:
+        return self._factor(self.mass_matrix(q))
+
+    def _factor(self, mass: Array) -> tuple[Array, bool]:
+        try:
+            return scipy.linalg.cho_factor(mass, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            pass
+        if not np.all(np.isfinite(mass)):
+            raise ValueError("the mass matrix is not finite: q contains NaN, infinity or overflowing strains.")
+        values, vectors = np.linalg.eigh(mass)
+        worst = self.dof_names[int(np.argmax(np.abs(vectors[:, 0])))]
+        raise ValueError(
+            f"the mass matrix is singular (smallest eigenvalue {values[0]:.3g}): nothing with mass moves along "
+            f"{worst!r}. Give mass to what this joint carries, or more points to the rod."
+        )
+
+
+def _internal_tables(K: Array, D: Array, assembly: Assembly) -> internal.Internal:
+    """Stiffness and damping as sparse rows, and the maps between coordinates and velocities."""
+    pattern = scipy.sparse.csr_array((K != 0) | (D != 0))
+    rows = np.repeat(np.arange(len(K)), np.diff(pattern.indptr))
+    spatial = [(q0, v0, int(kind == "free")) for q0, v0, kind in assembly.spatial]
+    q_taken = {q0 + k for q0, _v0, free in spatial for k in range(7 if free else 4)}
+    v_taken = {v0 + k for _q0, v0, free in spatial for k in range(6 if free else 3)}
+    shift = list(
+        zip(
+            (i for i in range(assembly.nq) if i not in q_taken),
+            (i for i in range(assembly.nv) if i not in v_taken),
+        )
+    )
+    springs = assembly.springs
+    stiffness, rest = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 7))
+    for k, s in enumerate(springs):
+        stiffness[k, : s.joint.nv, : s.joint.nv] = s.joint.stiffness_matrix
+        rest[k, : s.joint.nq] = s.joint.rest_position
+    return internal.Internal(
+        shift=np.array(shift, dtype=np.int64).reshape(-1, 2),
+        spatial=np.array(spatial, dtype=np.int64).reshape(-1, 3),
+        rest=assembly.rest,
+        start=pattern.indptr.astype(np.int64),
+        column=pattern.indices.astype(np.int64),
+        stiffness=K[rows, pattern.indices],
+        damping=D[rows, pattern.indices],
+        springs=np.array([(s.q0, s.v0, int(s.joint.kind == "free")) for s in springs], dtype=np.int64).reshape(-1, 3),
+        spring_stiffness=stiffness,
+        spring_rest=rest,
+    )
+
+
+def _express(g: Array, X: Array, reference: Reference) -> Array:
+    """A twist (or columns of twists) at the origin and in world axes, seen from the frame g."""
+    out = X.copy()
+    out[3:] += np.cross(X[:3], g[:3, 3], axis=0) if X.ndim == 1 else -lie.skew(g[:3, 3]) @ X[:3]
+    if reference == "body":
+        out[:3] = g[:3, :3].T @ out[:3]
+        out[3:] = g[:3, :3].T @ out[3:]
+    return out
+
+
+def _points(X: ArrayLike | int) -> Array:
+    if isinstance(X, (int, np.integer)) and not isinstance(X, bool):
+        return np.linspace(0.0, 1.0, integer("X", X, minimum=2, hint="A number of points, or an array of X in [0, 1]."))
+    points = np.atleast_1d(np.asarray(X, dtype=float))
+    if points.ndim != 1 or not np.all((points >= 0) & (points <= 1)):
+        raise ValueError(f"X = {X!r} is not allowed: points along a rod lie in [0, 1] (fraction of its length).")
+    return points
+
+
+def _checked(name: str, value: ArrayLike, size: int, system: str) -> Array:
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    if array.shape != (size,):
+        raise ValueError(
+            f"{name} has shape {array.shape}, but ({size},) is needed for {system!r} "
+            f"({'coordinates, nq' if name.startswith('q') else 'velocities, nv'})."
+        )
+    return array
