@@ -16,6 +16,7 @@ import numpy as np
 
 from .._jit import inline, kernel, routine
 from .algebra import (
+    daxpy,
     dcross,
     dmadd,
     dmouter,
@@ -187,6 +188,23 @@ def tangent_rate_derivative(omega, rate, b, a1, b1, a2, b2):
     g = sdxpy((-pb[0], -pb[1]), rate, g)
     e = sdxpy((-b[0], -b[1]), rate, e)
     return dmadd(M, dmadd(dmouter(e, rate), dmouter(g, omega)))
+
+
+@inline
+def inverse_tangent_coefficient(omega):
+    """Dual coefficient e of T⁻¹ = 1 − ½ Ω^ + e Ω^Ω^, e = (c₃ − 2c₄)/(2c₂); singular at a full turn."""
+    s0, s1 = sdot(omega, omega)
+    c2, c3, c4, c5, c6, _c7, _c8, _c9 = stumpff(s0)
+    e = (c3 - 2.0 * c4) / (2.0 * c2)
+    slope = (0.5 * (3.0 * c5 - c4) - (4.0 * c6 - c5) - 2.0 * e * (c4 - 0.5 * c3)) / (2.0 * c2)
+    return (e, slope * s1)
+
+
+@inline
+def inverse_tangent_apply(omega, y):
+    """T(Ω)⁻¹ y in dual form."""
+    y1 = dcross(omega, y)
+    return sdxpy(inverse_tangent_coefficient(omega), dcross(omega, y1), daxpy(-0.5, y1, y))
 
 
 @routine

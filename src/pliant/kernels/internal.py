@@ -8,9 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel, routine
-from .exponential import dual_to_matrix, tangent_coefficients, tangent_derivative, tangent_matrix
+from .algebra import dmv, dscale, dsub, get6, put6, swap
+from .columns import unit_twist
+from .exponential import inverse_tangent_apply, tangent_coefficients, tangent_derivative
 from .layout import Floats, Ints
 from .manifold import relative_log
+
+FIRST = np.int64(0)
 
 
 class Internal(NamedTuple):
@@ -40,30 +44,40 @@ def deviation(c, q, out):
 
 @routine
 def spring(K, rest, q, o, free, phi, force, tangent):
-    """Elastic force and tangent of one manifold joint with energy ½ φᵀKφ, φ = log(rest⁻¹ g). Returns the energy."""
+    """Elastic force (6,) and tangent (6, 6) of a manifold joint with energy ½ φᵀKφ, φ = log(rest⁻¹ g).
+
+    Returns the energy. Since δφ = T(−φ)⁻¹ δ, the force f satisfies T(−φ)ᵀ f = Kφ, in dual form T(φ) f = Kφ.
+    """
     n = 6 if free else 3
-    phi[:] = 0.0
+    for i in range(6):
+        phi[i] = 0.0
     relative_log(rest, q, 0, o, free, phi, 0)
-    omega = ((phi[0], phi[1], phi[2]), (phi[3], phi[4], phi[5]))
-    ca, cb, a1, b1, _a2, _b2 = tangent_coefficients(omega)
-    neg = ((-phi[0], -phi[1], -phi[2]), (-phi[3], -phi[4], -phi[5]))
-    right = np.zeros((6, 6))
-    dual_to_matrix(tangent_matrix(neg, ca, cb), False, right)
-    y = np.zeros(6)
+    omega = get6(phi, FIRST)
+    neg = dscale(-1.0, omega)
+    for i in range(6):
+        force[i] = 0.0
     energy = 0.0
     for i in range(n):
         for j in range(n):
-            y[i] += K[i, j] * phi[j]
-        energy += 0.5 * phi[i] * y[i]
-    # δφ = T(−φ)⁻¹ δ, hence T(−φ)ᵀ f = Kφ
-    inverse = np.linalg.inv(right)
-    f = inverse.T @ y
-    curve = np.zeros((6, 6))
-    dual_to_matrix(tangent_derivative(omega, ((f[3], f[4], f[5]), (f[0], f[1], f[2])), ca, cb, a1, b1), True, curve)
-    full = np.zeros((6, 6))
-    full[:n, :n] = K[:n, :n]
-    tangent[:, :] = inverse.T @ ((full - curve) @ inverse)
-    force[:] = f
+            force[i] += K[i, j] * phi[j]
+        energy += 0.5 * phi[i] * force[i]
+    f = inverse_tangent_apply(omega, swap(get6(force, FIRST)))
+    put6(force, FIRST, swap(f))
+    ca, cb, a1, b1, _a2, _b2 = tangent_coefficients(omega)
+    curve = tangent_derivative(omega, f, ca, cb, a1, b1)
+    for k in range(n):
+        # δφ for the k-th unit δ, then T(φ) δf = K δφ − ∂(T(φ) f)/∂φ δφ
+        d = inverse_tangent_apply(neg, unit_twist(k))
+        for i in range(6):
+            y = 0.0
+            for j in range(3):
+                y += K[i, j] * d[0][j] + K[i, 3 + j] * d[1][j]
+            tangent[i, k] = y
+        y6 = ((tangent[3, k], tangent[4, k], tangent[5, k]), (tangent[0, k], tangent[1, k], tangent[2, k]))
+        df = inverse_tangent_apply(omega, dsub(y6, dmv(curve, d)))
+        for i in range(3):
+            tangent[i, k] = df[1][i]
+            tangent[3 + i, k] = df[0][i]
     return energy
 
 

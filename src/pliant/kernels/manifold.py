@@ -3,8 +3,8 @@
 import numpy as np
 
 from .._jit import inline, kernel, routine
-from .algebra import get3, mtv, mv, put3
-from .exponential import exp_se3, tangent_coefficients
+from .algebra import get3, mtv, mv, put3, vscale
+from .exponential import exp_se3, inverse_tangent_apply, tangent_coefficients
 from .forward import quaternion_matrix
 
 
@@ -98,24 +98,7 @@ def relative_log(q0, q1, o0, o1, free, out, i):
     if free:
         d = (q1[o1 + 4] - q0[o0 + 4], q1[o1 + 5] - q0[o0 + 5], q1[o1 + 6] - q0[o0 + 6])
         d = mtv(quaternion_matrix(q0, o0), d)
-        put3(out, i + 3, inverse_tangent_so3(w, d))
-
-
-@inline
-def inverse_tangent_so3(w, d):
-    """T(w)⁻¹ d on SO(3): d − ½ w×d + e w×(w×d)."""
-    s = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    if s.real < 0.05:
-        e = 1.0 / 12.0 + s * (
-            1.0 / 720.0
-            + s * (1.0 / 30240.0 + s * (1.0 / 1209600.0 + s * (1.0 / 47900160.0 + s * 691.0 / 1307674368000.0)))
-        )
-    else:
-        th = np.sqrt(s)
-        e = (1.0 - 0.5 * th / np.tan(0.5 * th)) / s
-    c = (w[1] * d[2] - w[2] * d[1], w[2] * d[0] - w[0] * d[2], w[0] * d[1] - w[1] * d[0])
-    cc = (w[1] * c[2] - w[2] * c[1], w[2] * c[0] - w[0] * c[2], w[0] * c[1] - w[1] * c[0])
-    return (d[0] - 0.5 * c[0] + e * cc[0], d[1] - 0.5 * c[1] + e * cc[1], d[2] - 0.5 * c[2] + e * cc[2])
+        put3(out, i + 3, inverse_tangent_apply((w, vscale(0.0, w)), (d, vscale(0.0, d)))[0])
 
 
 @kernel
@@ -151,4 +134,5 @@ def pose_log(g, out):
         matrix_quaternion((g[0, 0], g[0, 1], g[0, 2], g[1, 0], g[1, 1], g[1, 2], g[2, 0], g[2, 1], g[2, 2]))
     )
     put3(out, 0, w)
-    put3(out, 3, inverse_tangent_so3(w, (g[0, 3], g[1, 3], g[2, 3])))
+    d = (g[0, 3], g[1, 3], g[2, 3])
+    put3(out, 3, inverse_tangent_apply((w, vscale(0.0, w)), (d, vscale(0.0, d)))[0])

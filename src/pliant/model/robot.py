@@ -277,7 +277,7 @@ class Robot:
 
     def __str__(self) -> str:
         """The tree of links with their degrees of freedom."""
-        lines = [f"{self.name}: {len(self.links)} links, {self.nv} dof"]
+        lines = [f"{self.name}: {_plural(len(self.links), 'link')}, {self.nv} dof"]
         if self.nq != self.nv:
             lines[0] += f" ({self.nq} coordinates)"
         children: dict[str, list[Link]] = {}
@@ -296,7 +296,7 @@ class Robot:
 
     def __repr__(self) -> str:
         """A one-line summary."""
-        return f"<Robot {self.name!r}: {len(self.links)} links, {self.nv} dof>"
+        return f"<Robot {self.name!r}: {_plural(len(self.links), 'link')}, {self.nv} dof>"
 
 
 def _describe(link: Link) -> str:
@@ -338,3 +338,7 @@ def _body_inertia(
             raise ValueError("mass is missing: inertia and com need one.")
         return None
     return Inertia(mass, centre, inertia)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
