@@ -1,4 +1,4 @@
-"""SO(3) and SE(3): exponential, logarithm and tangent operators against 40 digits of mpmath, identities, golden numbers.
+"""SO(3) and SE(3): exp, log and tangent operators against 40 digits of mpmath, identities, golden numbers.
 
 `data/lie_functions.json` was computed with SoRoSim main@24d573a under GNU Octave 7.3 (numbers only); its fields
 `*_exact_*` are exact, the others are truncated below 0.01 rad and are compared with rtol 1e-7.
@@ -54,7 +54,7 @@ def twists(angle: float) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """Twists of a given angle in several directions, along an axis too, each with a rate."""
     rng = np.random.default_rng(int(angle * 1e4) + 1)
     out = []
-    for direction in (rng.normal(size=3), rng.normal(size=3), np.array([0.0, 0.0, -1.0])):
+    for direction in (rng.normal(size=3), np.array([0.0, 0.0, -1.0])):
         xi = np.concatenate([direction / np.linalg.norm(direction) * angle, rng.normal(size=3)])
         out.append((xi, rng.normal(size=6)))
     return tuple(out)
@@ -137,7 +137,7 @@ def test_tangent_and_its_rate(angle):
         assert_close(lie.tangent_rate(xi, rate), Td, tolerance(angle))
 
 
-@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("angle", [0, 1e-8, 0.5, 3, 6.28, 20])
 def test_adjoint_of_exponential_is_exponential_of_adjoint(angle):
     for xi, _rate in twists(angle):
         assert_close(lie.Ad(lie.exp(xi)), mp_series(lie.ad(xi), 0)[0], 2 * tolerance(angle))

@@ -15,6 +15,7 @@ from .basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
+from .model.actuators import Tendon
 from .model.joints import (
     Cylindrical,
     Fixed,
@@ -79,6 +80,7 @@ __all__ = [
     "Spherical",
     "Strains",
     "System",
+    "Tendon",
     "Universal",
     "constant_strain",
     "helix",

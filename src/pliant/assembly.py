@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .kernels import layout
+from .kernels.actuation import Lines
 from .kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
+from .model.actuators import Tendon
 from .model.joints import Joint
 from .model.links import Body, Frame, Link, Rod
 from .model.pose import Pose
 from .model.robot import Robot
 from .model.strains import STRAIN_NAMES
-from .quadrature import Grid, magnus_nodes, rod_grid
+from .quadrature import Grid, gauss, magnus_nodes, rod_grid
 
 __all__ = ["Anchor", "Assembly", "JointSpring", "LinkInfo", "assemble"]
 
@@ -84,6 +86,8 @@ class Assembly:
     springs: tuple[JointSpring, ...]
     spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
     dof_names: tuple[str, ...]
+    lines: Lines
+    input_names: tuple[str, ...]
 
 
 class _Builder:
@@ -397,6 +401,47 @@ def _dof_names(robot: Robot) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _lines(builder: _Builder) -> Lines:
+    """Points, basis values and offsets of all tendons."""
+    points, data, phi, comp = [], [], [], []
+    total = 0
+    for index, tendon in enumerate(builder.robot.tendons.values()):
+        link = builder.robot.link(tendon.rod)
+        assert isinstance(link.content, Rod)
+        rod = link.content
+        X, w = _tendon_points(rod, builder.grids[tendon.rod], tendon)
+        values = rod.strains.evaluate(X)
+        d, slope = tendon.offsets(X)
+        rows = np.column_stack([w * rod.length, rod.reference(X), d, slope / rod.length])
+        q0 = builder.q0[tendon.rod] + link.joint.nq
+        v0 = builder.v0[tendon.rod] + link.joint.nv
+        for k in range(len(X)):
+            used = np.arange(rod.strains.size)
+            points.append([index, total, len(used), q0, v0])
+            total += len(used)
+            phi.append(values[k, used])
+            comp.append(rod.strains.components[used])
+        data.append(rows)
+    return Lines(
+        point=np.array(points, dtype=np.int64).reshape(-1, 5),
+        data=np.concatenate(data) if data else np.zeros((0, 13)),
+        phi=np.concatenate(phi) if phi else np.zeros(0),
+        comp=np.concatenate(comp).astype(np.int64) if comp else np.zeros(0, dtype=np.int64),
+    )
+
+
+def _tendon_points(rod: Rod, grid: Grid, tendon: Tendon) -> tuple[Array, Array]:
+    """Quadrature of a tendon: the rod's own points, or Gauss points of the part that it runs through."""
+    if tendon.start <= SAME and tendon.end >= 1 - SAME:
+        at = grid.weights > 0
+        return grid.X[at], grid.weights[at]
+    inner = [x for x in rod.strains.breakpoints if tendon.start < x < tendon.end]
+    edges = np.array([tendon.start, *inner, tendon.end])
+    nodes, weights = gauss(rod.points_per_element)
+    width = np.diff(edges)[:, None]
+    return (edges[:-1, None] + width * nodes).ravel(), (width * weights).ravel()
+
+
 def assemble(robot: Robot) -> Assembly:
     """Turn a robot into tables.
 
@@ -438,6 +483,8 @@ def assemble(robot: Robot) -> Assembly:
         springs=springs,
         spatial=spatial,
         dof_names=_dof_names(robot),
+        lines=_lines(builder),
+        input_names=tuple(robot.tendons),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import lie
 from .assembly import Anchor, Assembly, LinkInfo, anchor_of, assemble
-from .kernels import composite, dynamics, internal, kinematics, layout, manifold, tangent
+from .kernels import actuation, composite, dynamics, internal, kinematics, layout, manifold, residual, tangent
 from .model.links import Frame, Link, Rod
 from .model.robot import Robot
-from .model.validate import choice, integer, unknown_name
+from .model.validate import choice, finite, integer, unknown_name
 from .quadrature import Grid, magnus_nodes
 
 __all__ = ["ForwardDerivatives", "InverseDerivatives", "Momentum", "System"]
@@ -77,6 +78,9 @@ class System:
         self.nq = assembly.nq
         self.nv = assembly.nv
         self.dof_names = assembly.dof_names
+        self.input_names = assembly.input_names
+        self.nu = len(assembly.input_names)
+        self.lines = assembly.lines
         self.tables = assembly.tables
         self.internal = _internal_tables(assembly.stiffness, assembly.damping, assembly)
         self._work = layout.make_work(self.tables)
@@ -325,7 +329,7 @@ class System:
     def elastic_forces(self, q: ArrayLike) -> Array:
         """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""
         out = np.empty(self.nv)
-        internal.elastic(self.internal, self._q(q), out)
+        internal.elastic(self.internal, self._q(q), out, np.empty(self.nv))
         return out
 
     def elastic_tangent(self, q: ArrayLike) -> Array:
@@ -361,6 +365,88 @@ class System:
             raise ValueError(f"b has shape {b.shape}, but {self.nv} rows are needed (nv of {self.name!r}).")
         return scipy.linalg.cho_solve(self._mass_factor(self._q(q)), b, check_finite=False)
 
+    # ------------------------------------------------------------ inputs and the equation of motion
+
+    def inputs(self, u: Mapping[str, float] | ArrayLike | None = None) -> Array:
+        """Inputs as a vector (nu,) from a vector, a dictionary by name (the others are zero), or None."""
+        if u is None:
+            return np.zeros(self.nu)
+        if isinstance(u, Mapping):
+            out = np.zeros(self.nu)
+            for name, value in u.items():
+                if name not in self.input_names:
+                    raise unknown_name("input", str(name), self.input_names)
+                out[self.input_names.index(name)] = finite(f"input {name!r}", value)
+            return out
+        array = np.ascontiguousarray(u, dtype=np.float64)
+        if array.shape != (self.nu,):
+            raise ValueError(
+                f"u has shape {array.shape}, but ({self.nu},) is needed: {', '.join(self.input_names) or 'no inputs'}."
+            )
+        return array
+
+    def tendon_lengths(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Lengths of the tendons [m], shape (nu,), and their derivatives in q, shape (nu, nv)."""
+        lengths, jacobian = np.empty(self.nu), np.empty((self.nu, self.nv))
+        actuation.tendon_lengths(self.lines, self._q(q), self._work.line, lengths, jacobian)
+        return lengths, jacobian
+
+    def actuation_matrix(self, q: ArrayLike) -> Array:
+        """B(q) (nv, nu): the generalised force of the inputs is B u."""
+        return -self.tendon_lengths(q)[1].T
+
+    def residual(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        u: Mapping[str, float] | ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+    ) -> Array:
+        """ID(q, v, a) + elastic(q) + D v − B(q) u − tau, shape (nv,): zero when the motion obeys the dynamics."""
+        out = np.empty(self.nv)
+        residual.residual(
+            self.tables,
+            self._work,
+            self.internal,
+            self.lines,
+            self._q(q),
+            self._v("v", v),
+            self._v("a", a),
+            self.inputs(u),
+            self._zero if tau is None else self._v("tau", tau),
+            out,
+        )
+        return out
+
+    def residual_tangent(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        u: Mapping[str, float] | ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        weights: tuple[float, float, float] = (1.0, 0.0, 0.0),
+    ) -> Array:
+        """cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a of `residual` for weights (cq, cv, ca), shape (nv, nv)."""
+        r, out = np.empty(self.nv), np.empty((1, self.nv, self.nv))
+        residual.residual_tangent(
+            self.tables,
+            self._work,
+            self.internal,
+            self.lines,
+            self._q(q),
+            self._v("v", v),
+            self._v("a", a),
+            self.inputs(u),
+            self._zero if tau is None else self._v("tau", tau),
+            *(float(w) for w in weights),
+            r,
+            out,
+        )
+        return out[0]
+
     # ------------------------------------------------------------ energy and momentum
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
@@ -373,7 +459,7 @@ class System:
 
     def elastic_energy(self, q: ArrayLike) -> float:
         """Elastic energy of rods and joint springs [J]."""
-        return float(internal.elastic(self.internal, self._q(q), np.empty(self.nv)))
+        return float(internal.elastic(self.internal, self._q(q), np.empty(self.nv), np.empty(self.nv)))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass in world coordinates [m], shape (3,)."""

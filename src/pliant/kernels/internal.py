@@ -82,10 +82,9 @@ def spring(K, rest, q, o, free, phi, force, tangent):
 
 
 @kernel
-def elastic(c, q, force):
-    """Elastic generalised force; `force` (nv,). Returns the elastic energy."""
+def elastic(c, q, force, x):
+    """Elastic generalised force; `force` and the scratch `x` are (nv,). Returns the elastic energy."""
     nv = force.shape[0]
-    x = np.zeros(nv)
     deviation(c, q, x)
     energy = 0.0
     for i in range(nv):

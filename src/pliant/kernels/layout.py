@@ -95,12 +95,15 @@ class Work(NamedTuple):
     out: Floats  # (3, columns, columns)
     tau: Floats  # (columns,)
     origin: Floats  # (3,)
+    line: Floats  # (7, 6) scratch of tendons
+    force_v: Floats  # (2, nv) scratch of the residual
 
 
 def make_work(tables: Tables, dtype: type = np.float64) -> Work:
     """Allocate the workspace for a robot."""
     steps, columns = len(tables.step), len(tables.col_v)
     rod_columns = tables.phi.shape[1]
+    nv = int(tables.col_v.max(initial=-1)) + 1
     n = int(tables.block[:, COLS].max(initial=1))
     width = 3 * n + int(N_EXTRA)
 
@@ -123,4 +126,6 @@ def make_work(tables: Tables, dtype: type = np.float64) -> Work:
         out=zeros(3, columns, columns),
         tau=zeros(columns),
         origin=zeros(3),
+        line=zeros(7, 6),
+        force_v=zeros(2, nv),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .actuators import Routing, Tendon
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
 from .pose import PoseLike, as_pose
@@ -52,6 +54,7 @@ class Robot:
         self.gravity = vector("gravity", gravity, (3,), hint="Give (gx, gy, gz) in m/s².")
         self.links: list[Link] = []
         self.frames: dict[str, Frame] = {}
+        self.tendons: dict[str, Tendon] = {}
 
     # ------------------------------------------------------------ building
 
@@ -165,6 +168,47 @@ class Robot:
         self.frames[name] = frame
         return frame
 
+    def add_tendon(
+        self,
+        name: str,
+        rod: Link | str,
+        *,
+        y: Routing = 0.0,
+        z: Routing = 0.0,
+        start: float = 0.0,
+        end: float = 1.0,
+        dy: Callable[[float], float] | None = None,
+        dz: Callable[[float], float] | None = None,
+    ) -> Tendon:
+        """Add a tendon along a rod; see `Tendon`. Its tension becomes the input of that name."""
+        self._check_name(name)
+        link = self.link(rod.name if isinstance(rod, Link) else rod)
+        if not link.is_rod:
+            raise TypeError(f"tendon {name!r}: {link.name!r} is a rigid body; tendons run along rods.")
+        try:
+            tendon = Tendon(link.name, y, z, start, end, dy, dz)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"tendon {name!r}: {error}") from None
+        self._check_inside(name, tendon, link)
+        self.tendons[name] = tendon
+        return tendon
+
+    @staticmethod
+    def _check_inside(name: str, tendon: Tendon, link: Link) -> None:
+        """Error if a tendon leaves the rod's section."""
+        assert isinstance(link.content, Rod)
+        if link.content.section is None:
+            return
+        X = np.linspace(tendon.start, tendon.end, 33)
+        reach = np.linalg.norm(tendon.offsets(X)[0], axis=1)
+        extent = link.content.section.extent(X)
+        if np.any(reach > extent * (1 + 1e-9)):
+            k = int(np.argmax(reach - extent))
+            raise ValueError(
+                f"tendon {name!r}: its offset {reach[k]:.4g} m at X = {X[k]:.3g} lies outside the section of rod "
+                f"{link.name!r}, which reaches {extent[k]:.4g} m there. Bring y and z inside, or let them follow the taper."
+            )
+
     def _add(
         self,
         name: str,
@@ -193,8 +237,8 @@ class Robot:
             raise TypeError(f"name = {name!r} must be a non-empty string.")
         if name == "world" or "." in name or "@" in name:
             raise ValueError(f"name = {name!r} is not allowed: 'world', '.' and '@' have a meaning of their own.")
-        if name in self.frames or any(link.name == name for link in self.links):
-            raise ValueError(f"the name {name!r} is taken already; give each link and frame its own.")
+        if name in self.frames or name in self.tendons or any(link.name == name for link in self.links):
+            raise ValueError(f"the name {name!r} is taken already; give each link, frame and tendon its own.")
 
     def resolve(self, place: Parent) -> Frame:
         """The frame that a link, a frame or a name stands for (None: the world).
@@ -273,6 +317,7 @@ class Robot:
         other = Robot(self.name, gravity=self.gravity)
         other.links = list(self.links)
         other.frames = dict(self.frames)
+        other.tendons = dict(self.tendons)
         return other
 
     def __str__(self) -> str:

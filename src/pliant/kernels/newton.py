@@ -1,0 +1,299 @@
+"""Newton iterations as kernels: static equilibrium and one generalised-α step.
+
+Both work in scaled coordinates q/s (s: rad/m for bending, 1 for stretch, …), so that tolerances are dimensionless and mean
+the same for a robot of millimetres and one of metres.
+"""
+
+import numpy as np
+
+from .._jit import kernel, routine
+from .actuation import L_INPUT, tendon_state
+from .internal import elastic
+from .kinematics import totals
+from .linear import cholesky, cholesky_solve, lu_factor, lu_solve
+from .manifold import integrate
+from .residual import residual, residual_tangent
+
+CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
+
+
+@routine
+def potential(t, work, c, lines, q, u, tau, zero, sums):
+    """Potential energy: elastic, gravity, tendons, and τ on ordinary coordinates. Returns (energy, size of its parts)."""
+    stored = elastic(c, q, work.force_v[0], work.force_v[1])
+    totals(t, work, q, zero, zero, sums)
+    energy = stored + sums[11]
+    size = abs(stored) + abs(sums[11])
+    for p in range(lines.point.shape[0]):
+        part = u[lines.point[p, L_INPUT]] * lines.data[p, 0] * tendon_state(lines, p, q, work.line[6], work.line[:0])
+        energy += part
+        size += abs(part)
+    for k in range(c.shift.shape[0]):
+        part = tau[c.shift[k, 1]] * q[c.shift[k, 0]]
+        energy -= part
+        size += abs(part)
+    return energy, size
+
+
+@routine
+def force_size(c, lines, q, r, work, u, tau, scale):
+    """Largest scaled single force: elastic, actuation, τ, and the rest; what a residual is compared with."""
+    elastic(c, q, work.force_v[0], work.force_v[1])
+    size = 0.0
+    for k in range(r.shape[0]):
+        rest = r[k] - work.force_v[0, k] + tau[k]
+        size = max(size, scale[k] * max(abs(work.force_v[0, k]), abs(rest), abs(tau[k])))
+    return size
+
+
+@kernel
+def statics(
+    t, work, c, lines, q, u, tau, scale, tolerance, iterations, radius, use_energy, K, A, r, step, trial, zero, info
+):
+    """Minimise the potential energy, or drive the residual to zero, from q (overwritten).
+
+    Newton's step with the exact tangent; where the tangent is not positive definite it is shifted until it is, so that
+    the iteration descends to a stable equilibrium. Steps are cut by a trust radius and by backtracking.
+
+    info (6,): iterations, relative residual, shifted steps, backtracks, 1 if the tangent is positive definite at the end,
+    energy. Returns a status.
+    """
+    nv = r.shape[0]
+    sums = np.zeros(12)
+    pivot = np.zeros(nv, np.int64)
+    status = EXHAUSTED
+    stalls = 0
+    for it in range(iterations + 1):
+        info[0] = it
+        residual_tangent(t, work, c, lines, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
+        size = force_size(c, lines, q, r, work, u, tau, scale)
+        norm = 0.0
+        for k in range(nv):
+            norm = max(norm, abs(scale[k] * r[k]))
+        if not norm < np.inf:
+            return NOT_FINITE
+        relative = norm / size if size > 0.0 else 0.0
+        info[1] = relative
+        # scaled symmetric part
+        top = 0.0
+        for i in range(nv):
+            for j in range(nv):
+                A[i, j] = 0.5 * scale[i] * scale[j] * (K[0, i, j] + K[0, j, i])
+            top = max(top, abs(A[i, i]))
+        positive = cholesky(A)
+        info[4] = 1.0 if positive else 0.0
+        if relative <= tolerance and (positive or not use_energy):
+            return CONVERGED
+        if it == iterations:
+            break
+        shift = 0.0
+        if not positive and use_energy:
+            info[2] += 1
+            shift = 1e-3 * top
+            while not positive:
+                for i in range(nv):
+                    for j in range(nv):
+                        A[i, j] = 0.5 * scale[i] * scale[j] * (K[0, i, j] + K[0, j, i])
+                    A[i, i] += shift
+                positive = cholesky(A)
+                shift *= 4.0
+                if shift > 1e12 * (top + 1e-300):
+                    return SINGULAR
+        if use_energy:
+            for k in range(nv):
+                step[k] = -scale[k] * r[k]
+            cholesky_solve(A, step)
+        else:
+            for i in range(nv):
+                for j in range(nv):
+                    A[i, j] = scale[i] * scale[j] * K[0, i, j]
+                step[i] = -scale[i] * r[i]
+            if not lu_factor(A, pivot):
+                return SINGULAR
+            lu_solve(A, pivot, step)
+        length = 0.0
+        slope = 0.0
+        for k in range(nv):
+            length = max(length, abs(step[k]))
+            slope += scale[k] * r[k] * step[k]
+        factor = min(1.0, radius / length) if length > 0.0 else 1.0
+        energy0, parts0 = potential(t, work, c, lines, q, u, tau, zero, sums)
+        info[5] = energy0
+        if use_energy and relative <= tolerance and slope > -1e-14 * parts0:
+            # a saddle without a way down along the gradient: leave it along the step of a shifted tangent
+            return STALLED
+        accepted = False
+        for _ in range(30):
+            for k in range(nv):
+                step[k] *= factor * scale[k]
+            integrate(c.shift, c.spatial, q, step, trial)
+            for k in range(nv):
+                step[k] /= factor * scale[k]
+            if use_energy:
+                energy1, parts1 = potential(t, work, c, lines, trial, u, tau, zero, sums)
+                if energy1 <= energy0 + 1e-4 * factor * slope + 4e-15 * (parts0 + parts1):
+                    accepted = True
+            else:
+                residual(t, work, c, lines, trial, zero, zero, u, tau, r)
+                norm1 = 0.0
+                for k in range(nv):
+                    norm1 = max(norm1, abs(scale[k] * r[k]))
+                if norm1 <= (1.0 - 1e-4 * factor) * norm or norm1 <= tolerance * size:
+                    accepted = True
+            if accepted:
+                break
+            info[3] += 1
+            factor *= 0.5
+        if not accepted:
+            status = STALLED
+            break
+        for k in range(q.shape[0]):
+            q[k] = trial[k]
+        # rounding: no further progress at a residual that is small already
+        if relative < 1e-9 and length * factor < 1e-13:
+            stalls += 1
+            if stalls > 2:
+                status = STALLED
+                break
+    return status
+
+
+@routine
+def set_weights(c, q, v, h, scale, rtol, atol, weight):
+    """weight (nv,) = atol·scale + rtol·|q| on ordinary coordinates, + rtol·|h v| on manifold joints."""
+    for k in range(weight.shape[0]):
+        weight[k] = atol * scale[k] + rtol * abs(h * v[k])
+    for k in range(c.shift.shape[0]):
+        i = c.shift[k, 1]
+        weight[i] = atol * scale[i] + rtol * abs(q[c.shift[k, 0]])
+
+
+@routine
+def weighted_norm(x, weight):
+    """Root mean square of x/weight."""
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += (x[k] / weight[k]) ** 2
+    return np.sqrt(total / x.shape[0])
+
+
+@routine
+def alpha_predict(alpha, h, v0, w0, a0, keep, v1, w1, a1, move):
+    """Start of the iteration: v̇₁ = v̇₀ (keep = 1) or 0 (keep = 0), the rest by the method's formulas."""
+    am, af, beta, gamma = alpha[0], alpha[1], alpha[2], alpha[3]
+    for k in range(v0.shape[0]):
+        w1[k] = keep * w0[k]
+        a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
+        v1[k] = v0[k] + h * ((1.0 - gamma) * a0[k] + gamma * a1[k])
+        move[k] = h * v0[k] + h * h * ((0.5 - beta) * a0[k] + beta * a1[k])
+
+
+@routine
+def scaled_factor(S, scale, pivot):
+    """Equilibrate S (rows and columns in scaled units) and factor it."""
+    n = S.shape[0]
+    for i in range(n):
+        for j in range(n):
+            S[i, j] *= scale[i] * scale[j]
+    return lu_factor(S, pivot)
+
+
+@kernel
+def alpha_step(
+    t,
+    work,
+    c,
+    lines,
+    q0,
+    v0,
+    w0,
+    a0,
+    u,
+    tau,
+    h,
+    alpha,
+    scale,
+    tol,
+    S,
+    pivot,
+    memory,
+    q1,
+    v1,
+    w1,
+    a1,
+    x,
+    info,
+):
+    """One step of the Lie-group generalised-α method from (q₀, v₀, v̇₀ = w₀, a₀) to (q₁, v₁, w₁, a₁).
+
+    alpha (4,): αm, αf, β, γ. tol (4,): rtol, atol, Newton tolerance relative to these, iterations. S (1, nv, nv) and
+    pivot (nv,) keep the factorisation between steps; memory (3,): 1 if they hold one, its h, the rate of convergence
+    last seen. x (5, nv) is scratch. info (5,) counts: iterations, factorisations, residuals; then the error estimate of q
+    in units of the tolerance and the rate. Returns a status.
+
+    A factorisation is reused while it converges well; otherwise the step is tried again with a new one, then with
+    a new one in every iteration.
+    """
+    nv = v0.shape[0]
+    am, af, beta, gamma = alpha[0], alpha[1], alpha[2], alpha[3]
+    cv = gamma / (h * beta)
+    ca = (1.0 - am) / (h * h * beta * (1.0 - af))
+    r, step, move, weight, error = x[0], x[1], x[2], x[3], x[4]
+    kappa = tol[2]
+    set_weights(c, q0, v0, h, scale, tol[0], tol[1], weight)
+    if abs(h - memory[1]) > 1e-12 * h:
+        memory[0] = 0.0
+    first = 0 if memory[0] == 1.0 else 1
+    for attempt in range(first, 4):
+        if attempt > 0:
+            memory[0] = 0.0
+        alpha_predict(alpha, h, v0, w0, a0, 1.0 if attempt < 3 else 0.0, v1, w1, a1, move)
+        rate = memory[2] if attempt == 0 else 0.0
+        previous = 0.0
+        limit = int(tol[3]) if attempt < 2 else 4 * int(tol[3])
+        for it in range(limit):
+            integrate(c.shift, c.spatial, q0, move, q1)
+            if memory[0] == 0.0 or (attempt >= 2 and it > 0):
+                residual_tangent(t, work, c, lines, q1, v1, w1, u, tau, 1.0, cv, ca, r, S)
+                if not scaled_factor(S[0], scale, pivot):
+                    memory[0] = 0.0
+                    return SINGULAR
+                memory[0] = 1.0
+                memory[1] = h
+                info[1] += 1.0
+            else:
+                residual(t, work, c, lines, q1, v1, w1, u, tau, r)
+            info[0] += 1.0
+            info[2] += 1.0
+            for k in range(nv):
+                step[k] = -scale[k] * r[k]
+            lu_solve(S[0], pivot, step)
+            for k in range(nv):
+                step[k] *= scale[k]
+            size = weighted_norm(step, weight)
+            if not size < 1e30:
+                break
+            for k in range(nv):
+                move[k] += step[k]
+                v1[k] += cv * step[k]
+                w1[k] += ca * step[k]
+            if it > 0:
+                rate = size / previous
+                if rate > 0.8 and attempt < 2 and size > kappa:
+                    break
+            previous = size
+            remaining = size * rate / (1.0 - rate) if 0.0 < rate < 1.0 else size
+            if remaining <= kappa and (rate > 0.0 or size <= 1e-2 * kappa):
+                integrate(c.shift, c.spatial, q0, move, q1)
+                for k in range(nv):
+                    a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
+                    # against the increment that is exact to third order for known accelerations
+                    error[k] = h * h * ((0.5 - beta) * a0[k] + beta * a1[k] - w0[k] / 3.0 - w1[k] / 6.0)
+                memory[2] = rate
+                info[3] = weighted_norm(error, weight)
+                info[4] = rate
+                if rate > 0.4 or it > 4:
+                    memory[0] = 0.0
+                return CONVERGED
+    memory[0] = 0.0
+    return EXHAUSTED
