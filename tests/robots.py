@@ -125,7 +125,7 @@ def complex_step(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray)
         d = np.zeros(nv, complex)
         d[k] = 1j * h
         qc = np.zeros(system.nq, complex)
-        manifold.integrate(c.shift, c.spatial, q.astype(complex), d, qc)
+        manifold.integrate_q(c.shift, c.spatial, q.astype(complex), d, qc)
         for m, args in enumerate(((qc, v, a), (q, v + d, a), (q, v, a + d))):
             tau = np.zeros(nv, complex)
             dynamics.inverse_dynamics(system.tables, work, *(np.ascontiguousarray(x, complex) for x in args), tau)

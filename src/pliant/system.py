@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import lie
 from .assembly import Anchor, Assembly, LinkInfo, anchor_of, assemble
-from .kernels import actuation, composite, dynamics, internal, kinematics, layout, manifold, residual, tangent
+from .kernels import actuation, engine, internal, kinematics, layout, manifold
+from .kernels.newton import CONVERGED
 from .model.links import Frame, Link, Rod
 from .model.robot import Robot
 from .model.validate import choice, finite, integer, unknown_name
@@ -23,6 +24,7 @@ __all__ = ["ForwardDerivatives", "InverseDerivatives", "Momentum", "System"]
 Array = NDArray[np.float64]
 FrameLike = str | Frame | Link
 Reference = Literal["body", "world"]
+Inputs = Mapping[str, float] | ArrayLike | None
 _Probe = tuple[NDArray[np.int64], Array, Array]
 
 
@@ -80,11 +82,16 @@ class System:
         self.dof_names = assembly.dof_names
         self.input_names = assembly.input_names
         self.nu = len(assembly.input_names)
-        self.lines = assembly.lines
-        self.tables = assembly.tables
-        self.internal = _internal_tables(assembly.stiffness, assembly.damping, assembly)
-        self._work = layout.make_work(self.tables)
+        inner = _internal_tables(assembly)
+        work = layout.make_work(assembly.tables)
+        self._packed, views = engine.pack(assembly.tables, inner, assembly.lines, work)
+        self.tables, self.internal, self.lines, self._work = views
         self._zero = np.zeros(self.nv)
+        self._no_input = np.zeros(self.nu)
+        self._pivot = np.zeros(self.nv, dtype=np.int64)
+        self._none = np.zeros((0, self.nv, self.nv))
+        self._spare_q = np.zeros(self.nq)
+        self._parameters = np.zeros(engine.PARAMETERS)
         self._probes: dict[tuple[str, bytes], _Probe] = {}
 
     # ------------------------------------------------------------ description
@@ -167,7 +174,7 @@ class System:
         """Move from q along a velocity times time dv (nv,): addition, or g·exp(dv) on spherical and free joints."""
         out = np.empty(self.nq)
         c = self.internal
-        manifold.integrate(c.shift, c.spatial, self._q(q), self._v("dv", dv), out)
+        manifold.integrate_q(c.shift, c.spatial, self._q(q), self._v("dv", dv), out)
         return out
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
@@ -214,7 +221,7 @@ class System:
         choice("reference", reference, ("body", "world"))
         anchor = self._anchor(frame)
         J = np.empty((6, self.nv))
-        kinematics.jacobian(self.tables, self._work, self._q(q), self._zero, anchor.step, J)
+        kinematics.jacobian(self.tables, self._work, self._q(q), anchor.step, J)
         return _express(self._relative_pose(anchor), J, reference)
 
     def jacobian_rate(self, frame: FrameLike, q: ArrayLike, v: ArrayLike, *, reference: Reference = "body") -> Array:
@@ -267,7 +274,7 @@ class System:
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """ID(q, v, a) = M a + Coriolis − gravity, shape (nv,); elastic and damping forces are not included."""
         out = np.empty(self.nv)
-        dynamics.inverse_dynamics(self.tables, self._work, self._q(q), self._v("v", v), self._v("a", a), out)
+        self._run(engine.ID, self._q(q), self._v("v", v), self._v("a", a), force=out)
         return out
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> InverseDerivatives:
@@ -277,31 +284,21 @@ class System:
         """
         tau = np.empty(self.nv)
         out = np.zeros((3, self.nv, self.nv))
-        tangent.tangent(self.tables, self._work, self._q(q), self._v("v", v), self._v("a", a), 1.0, 0.0, 0.0, tau, out)
+        self._run(engine.DERIVATIVES, self._q(q), self._v("v", v), self._v("a", a), force=tau, S=out)
         return InverseDerivatives(tau, out[0], out[1], out[2])
 
     def tangent(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, alpha: float, beta: float) -> Array:
         """Fused tangent ∂ID/∂q + α ∂ID/∂v + β M, one matrix (nv, nv) at a third of the cost of three."""
-        tau = np.empty(self.nv)
         out = np.zeros((1, self.nv, self.nv))
-        tangent.tangent(
-            self.tables,
-            self._work,
-            self._q(q),
-            self._v("v", v),
-            self._v("a", a),
-            1.0,
-            float(alpha),
-            float(beta),
-            tau,
-            out,
-        )
+        p = np.zeros(engine.PARAMETERS)
+        p[:3] = 1.0, alpha, beta
+        self._run(engine.DERIVATIVES, self._q(q), self._v("v", v), self._v("a", a), p=p, S=out)
         return out[0]
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix M(q) (nv, nv), by composite bodies."""
         out = np.zeros((1, self.nv, self.nv))
-        composite.mass_matrix(self.tables, self._work, self._q(q), out)
+        self._run(engine.MASS, self._q(q), S=out)
         return out[0]
 
     def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -329,32 +326,33 @@ class System:
     def elastic_forces(self, q: ArrayLike) -> Array:
         """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""
         out = np.empty(self.nv)
-        internal.elastic(self.internal, self._q(q), out, np.empty(self.nv))
+        internal.elastic_forces(self.internal, self._q(q), out, np.empty(self.nv), self._none[:, 0])
         return out
 
     def elastic_tangent(self, q: ArrayLike) -> Array:
         """∂(elastic forces)/∂q (nv, nv); constant unless a spherical or free joint has a spring."""
         out = np.zeros((self.nv, self.nv))
-        internal.add_internal_tangent(self.internal, self._q(q), 1.0, 0.0, out)
+        internal.elastic_forces(self.internal, self._q(q), np.empty(self.nv), np.empty(self.nv), out)
         return out
 
-    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None) -> Array:
-        """Acceleration a (nv,) with ``M a = tau − Coriolis + gravity − elastic(q) − D v``."""
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, u: Inputs = None) -> Array:
+        """Acceleration a (nv,) with ``M a = tau + B(q) u − Coriolis + gravity − elastic(q) − D v``."""
         q, v = self._q(q), self._v("v", v)
-        rhs = -self.bias_forces(q, v) - self.elastic_forces(q) - self._assembly.damping @ v
-        if tau is not None:
-            rhs += self._v("tau", tau)
-        return scipy.linalg.cho_solve(self._mass_factor(q), rhs, check_finite=False)
+        forces = self._zero if tau is None else self._v("tau", tau)
+        a, S = np.empty(self.nv), np.zeros((1, self.nv, self.nv))
+        if self._run(engine.FORWARD, q, v, u=self.inputs(u), tau=forces, S=S, acceleration=a) != CONVERGED:
+            self._explain_mass(self.mass_matrix(q))
+        return a
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, u: Inputs = None
     ) -> ForwardDerivatives:
         """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹."""
         q, v = self._q(q), self._v("v", v)
-        a = self.forward_dynamics(q, v, tau)
+        a = self.forward_dynamics(q, v, tau, u=u)
         d = self.inverse_dynamics_derivatives(q, v, a)
         factor = self._factor(d.mass)
-        dq = -scipy.linalg.cho_solve(factor, d.dq + self.elastic_tangent(q), check_finite=False)
+        dq = -scipy.linalg.cho_solve(factor, self.residual_tangent(q, v, a, u, tau), check_finite=False)
         dv = -scipy.linalg.cho_solve(factor, d.dv + self._assembly.damping, check_finite=False)
         return ForwardDerivatives(a, dq, dv, scipy.linalg.cho_solve(factor, np.eye(self.nv), check_finite=False))
 
@@ -367,7 +365,7 @@ class System:
 
     # ------------------------------------------------------------ inputs and the equation of motion
 
-    def inputs(self, u: Mapping[str, float] | ArrayLike | None = None) -> Array:
+    def inputs(self, u: Inputs = None) -> Array:
         """Inputs as a vector (nu,) from a vector, a dictionary by name (the others are zero), or None."""
         if u is None:
             return np.zeros(self.nu)
@@ -400,23 +398,13 @@ class System:
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        u: Mapping[str, float] | ArrayLike | None = None,
+        u: Inputs = None,
         tau: ArrayLike | None = None,
     ) -> Array:
         """ID(q, v, a) + elastic(q) + D v − B(q) u − tau, shape (nv,): zero when the motion obeys the dynamics."""
         out = np.empty(self.nv)
-        residual.residual(
-            self.tables,
-            self._work,
-            self.internal,
-            self.lines,
-            self._q(q),
-            self._v("v", v),
-            self._v("a", a),
-            self.inputs(u),
-            self._zero if tau is None else self._v("tau", tau),
-            out,
-        )
+        forces = self._zero if tau is None else self._v("tau", tau)
+        self._run(engine.RESIDUAL, self._q(q), self._v("v", v), self._v("a", a), self.inputs(u), forces, force=out)
         return out
 
     def residual_tangent(
@@ -424,27 +412,17 @@ class System:
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        u: Mapping[str, float] | ArrayLike | None = None,
+        u: Inputs = None,
         tau: ArrayLike | None = None,
         *,
         weights: tuple[float, float, float] = (1.0, 0.0, 0.0),
     ) -> Array:
         """cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a of `residual` for weights (cq, cv, ca), shape (nv, nv)."""
-        r, out = np.empty(self.nv), np.empty((1, self.nv, self.nv))
-        residual.residual_tangent(
-            self.tables,
-            self._work,
-            self.internal,
-            self.lines,
-            self._q(q),
-            self._v("v", v),
-            self._v("a", a),
-            self.inputs(u),
-            self._zero if tau is None else self._v("tau", tau),
-            *(float(w) for w in weights),
-            r,
-            out,
-        )
+        out = np.empty((1, self.nv, self.nv))
+        p = np.zeros(engine.PARAMETERS)
+        p[:3] = weights
+        forces = self._zero if tau is None else self._v("tau", tau)
+        self._run(engine.TANGENT, self._q(q), self._v("v", v), self._v("a", a), self.inputs(u), forces, p=p, S=out)
         return out[0]
 
     # ------------------------------------------------------------ energy and momentum
@@ -459,7 +437,8 @@ class System:
 
     def elastic_energy(self, q: ArrayLike) -> float:
         """Elastic energy of rods and joint springs [J]."""
-        return float(internal.elastic(self.internal, self._q(q), np.empty(self.nv), np.empty(self.nv)))
+        x = np.empty((2, self.nv))
+        return float(internal.elastic_forces(self.internal, self._q(q), x[0], x[1], self._none[:, 0]))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass in world coordinates [m], shape (3,)."""
@@ -578,8 +557,43 @@ class System:
 
     def _totals(self, q: ArrayLike, v: ArrayLike) -> Array:
         out = np.empty(12)
-        kinematics.totals(self.tables, self._work, self._q(q), self._v("v", v), self._zero, out)
+        kinematics.compute_totals(self.tables, self._work, self._q(q), self._v("v", v), out)
         return out
+
+    def _run(
+        self,
+        job: np.int64,
+        q: Array,
+        v: Array | None = None,
+        a: Array | None = None,
+        u: Array | None = None,
+        tau: Array | None = None,
+        *,
+        force: Array | None = None,
+        acceleration: Array | None = None,
+        p: Array | None = None,
+        S: Array | None = None,
+    ) -> int:
+        """Run a job of the engine; see `kernels.engine.run`."""
+        zero = self._zero
+        spare = self._work.newton
+        return engine.run(
+            job,
+            *self._packed,
+            q,
+            zero if v is None else v,
+            zero if a is None else a,
+            zero,
+            self._no_input if u is None else u,
+            zero if tau is None else tau,
+            self._parameters if p is None else p,
+            self._none if S is None else S,
+            self._pivot,
+            self._spare_q,
+            spare[2] if force is None else force,
+            spare[3] if acceleration is None else acceleration,
+            spare[4],
+        )
 
     def _mass_factor(self, q: Array) -> tuple[Array, bool]:
         return self._factor(self.mass_matrix(q))
@@ -588,7 +602,11 @@ class System:
         try:
             return scipy.linalg.cho_factor(mass, lower=True, check_finite=False)
         except scipy.linalg.LinAlgError:
-            pass
+            self._explain_mass(mass)
+            raise
+
+    def _explain_mass(self, mass: Array) -> None:
+        """Raise the error for a mass matrix that is not positive definite."""
         if not np.all(np.isfinite(mass)):
             raise ValueError("the mass matrix is not finite: q contains NaN, infinity or overflowing strains.")
         values, vectors = np.linalg.eigh(mass)
@@ -599,8 +617,24 @@ class System:
         )
 
 
-def _internal_tables(K: Array, D: Array, assembly: Assembly) -> internal.Internal:
+def _scales(assembly: Assembly) -> Array:
+    """Size of each velocity coordinate that counts as one: 1/length for bending and torsion, metres for sliding."""
+    lengths = [i.link.content.length for i in assembly.links.values() if isinstance(i.link.content, Rod)]
+    places = [float(np.linalg.norm(i.link.offset.translation)) for i in assembly.links.values()]
+    size = max([*lengths, *places, 0.0]) or 1.0
+    scale = np.ones(assembly.nv)
+    for info in assembly.links.values():
+        for k, name in enumerate(info.link.joint.dof_names):
+            scale[info.v0 + k] = size if name.startswith(("displacement", "v")) else 1.0
+        rod = info.link.content
+        if isinstance(rod, Rod):
+            scale[info.rod_v] = np.where(rod.strains.components < 3, 1.0 / rod.length, 1.0)
+    return scale
+
+
+def _internal_tables(assembly: Assembly) -> internal.Internal:
     """Stiffness and damping as sparse rows, and the maps between coordinates and velocities."""
+    K, D = assembly.stiffness, assembly.damping
     pattern = scipy.sparse.csr_array((K != 0) | (D != 0))
     rows = np.repeat(np.arange(len(K)), np.diff(pattern.indptr))
     spatial = [(q0, v0, int(kind == "free")) for q0, v0, kind in assembly.spatial]
@@ -628,6 +662,7 @@ def _internal_tables(K: Array, D: Array, assembly: Assembly) -> internal.Interna
         springs=np.array([(s.q0, s.v0, int(s.joint.kind == "free")) for s in springs], dtype=np.int64).reshape(-1, 3),
         spring_stiffness=stiffness,
         spring_rest=rest,
+        scale=_scales(assembly),
     )
 
 

@@ -3,7 +3,7 @@
 An independent, cheaper route to the matrix that `tangent` gives as ∂ID/∂a; used where only M is needed.
 """
 
-from .._jit import kernel, routine
+from .._jit import routine
 from .algebra import dm_ad, dmaxpy, dmscale, dscale, get3, get6, get9, rotate, rotate_dm
 from .columns import copy_columns, fill, put_column, put_pair, unit_twist
 from .exponential import tangent_coefficients, tangent_matrix
@@ -151,14 +151,10 @@ def write_mass(block, spans, J, h, out):
                 out[j, i] = out[i, j]
 
 
-@kernel
+@routine
 def mass_matrix(t, work, q, out):
     """M(q), (nv, nv), in out[0] of a (1, nv, nv) array that is zero where no block couples to another."""
-    v = work.tau
-    for k in range(v.shape[0]):
-        v[k] = 0.0
-    zero = v[: t.col_v.shape[0]]
-    forward(t, q, zero, zero, work)
+    forward(t, q, work.zero, work.zero, work)
     point_inertias(t.step, t.data, work.state, work.inertia, work.bias)
     all_jacobians(t, work)
     target = out if t.flags[1] != 0 else work.out

@@ -220,10 +220,16 @@ def scatter(t, columns, out):
         out[t.col_v[k]] += columns[k]
 
 
-@kernel
-def inverse_dynamics(t, work, q, v, a, out):
+@routine
+def newton_euler(t, work, q, v, a, out):
     """ID(q, v, a) = M a + C − gravity, without elastic and damping forces; `out` is (nv,)."""
     forward(t, q, v, a, work)
     point_forces(t, work)
     backward(t, work, work.tau)
     scatter(t, work.tau, out)
+
+
+@kernel
+def inverse_dynamics(t, work, q, v, a, out):
+    """`newton_euler` as an entry of its own, for any number type: complex arguments give complex-step derivatives."""
+    newton_euler(t, work, q, v, a, out)

@@ -30,6 +30,7 @@ class Internal(NamedTuple):
     springs: Ints  # (s, 3) like `spatial`, manifold joints that have a stiffness
     spring_stiffness: Floats  # (s, 6, 6)
     spring_rest: Floats  # (s, 7)
+    scale: Floats  # (nv,) size of each velocity coordinate that counts as one: rad/m, rad, m, …
 
 
 @routine
@@ -81,7 +82,7 @@ def spring(K, rest, q, o, free, phi, force, tangent):
     return energy
 
 
-@kernel
+@routine
 def elastic(c, q, force, x):
     """Elastic generalised force; `force` and the scratch `x` are (nv,). Returns the elastic energy."""
     nv = force.shape[0]
@@ -103,7 +104,7 @@ def elastic(c, q, force, x):
     return energy
 
 
-@kernel
+@routine
 def damping(c, v, force):
     """force = D v."""
     for i in range(force.shape[0]):
@@ -113,7 +114,7 @@ def damping(c, v, force):
         force[i] = f
 
 
-@kernel
+@routine
 def add_internal_tangent(c, q, cq, cv, out):
     """out += cq ∂(elastic)/∂q + cv D; `out` (nv, nv)."""
     for i in range(out.shape[0]):
@@ -128,3 +129,12 @@ def add_internal_tangent(c, q, cq, cv, out):
             for i in range(6 if free else 3):
                 for j in range(6 if free else 3):
                     out[o + i, o + j] += cq * t6[i, j]
+
+
+@kernel
+def elastic_forces(c, q, force, x, tangent):
+    """Elastic force (nv,) and, if `tangent` is (nv, nv), its derivative. Returns the elastic energy."""
+    if tangent.shape[0] > 0:
+        tangent[:, :] = 0.0
+        add_internal_tangent(c, q, 1.0, 0.0, tangent)
+    return elastic(c, q, force, x)

@@ -131,9 +131,9 @@ def frame_columns(t, i, plane, wide, scale, shift, out):
 
 
 @kernel
-def jacobian(t, work, q, zero, i, out):
-    """Jacobian of the end of step i: world axes, at `work.origin`; out (6, nv). `zero` is (nv,) zeros."""
-    forward(t, q, zero, zero, work)
+def jacobian(t, work, q, i, out):
+    """Jacobian of the end of step i: world axes, at `work.origin`; out (6, nv)."""
+    forward(t, q, work.zero, work.zero, work)
     all_jacobians(t, work)
     frame_columns(t, i, work.ends[0], work.wide1, 1, 0, out)
 
@@ -185,14 +185,14 @@ def momentum_of(kind, data, R, p, V):
     return h, m, vadd(vscale(m, p), mv(R, mc))
 
 
-@kernel
-def totals(t, work, q, v, zero, out):
+@routine
+def totals(t, work, q, v, out):
     """Mass, mass × centre, linear and angular momentum about the world's origin, kinetic and gravitational energy.
 
     out (12,): m | m c (3) | linear (3) | angular (3) | kinetic | potential; the potential is zero for a centre
-    of mass at the world's origin. `zero` is (nv,) zeros.
+    of mass at the world's origin.
     """
-    forward(t, q, v, zero, work)
+    forward(t, q, v, work.zero, work)
     origin = get3(work.origin, 0)
     for k in range(12):
         out[k] = 0.0
@@ -211,3 +211,9 @@ def totals(t, work, q, v, zero, out):
                 out[7 + c] += angular[c]
             out[10] += 0.5 * dual_dot(V, h)
             out[11] -= vdot(get3(t.gravity, 0), mc)
+
+
+@kernel
+def compute_totals(t, work, q, v, out):
+    """`totals` as an entry from Python."""
+    totals(t, work, q, v, out)

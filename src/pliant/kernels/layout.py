@@ -97,6 +97,9 @@ class Work(NamedTuple):
     origin: Floats  # (3,)
     line: Floats  # (7, 6) scratch of tendons
     force_v: Floats  # (2, nv) scratch of the residual
+    newton: Floats  # (5, nv) scratch of the solvers
+    zero: Floats  # (nv,) zeros, never written
+    sums: Floats  # (12,) see `kinematics.totals`
 
 
 def make_work(tables: Tables, dtype: type = np.float64) -> Work:
@@ -128,4 +131,7 @@ def make_work(tables: Tables, dtype: type = np.float64) -> Work:
         origin=zeros(3),
         line=zeros(7, 6),
         force_v=zeros(2, nv),
+        newton=zeros(5, nv),
+        zero=zeros(nv),
+        sums=zeros(12),
     )

@@ -63,7 +63,7 @@ def get4(x, o):
     return (x[o], x[o + 1], x[o + 2], x[o + 3])
 
 
-@kernel
+@routine
 def integrate(shift, spatial, q, dv, out):
     """out = q ⊕ dv: addition on ordinary coordinates, g·exp(dv) on manifold joints.
 
@@ -136,3 +136,9 @@ def pose_log(g, out):
     put3(out, 0, w)
     d = (g[0, 3], g[1, 3], g[2, 3])
     put3(out, 3, inverse_tangent_apply((w, vscale(0.0, w)), (d, vscale(0.0, d)))[0])
+
+
+@kernel
+def integrate_q(shift, spatial, q, dv, out):
+    """`integrate` as an entry from Python."""
+    integrate(shift, spatial, q, dv, out)

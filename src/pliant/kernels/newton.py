@@ -1,12 +1,12 @@
 """Newton iterations as kernels: static equilibrium and one generalised-α step.
 
-Both work in scaled coordinates q/s (s: rad/m for bending, 1 for stretch, …), so that tolerances are dimensionless and mean
-the same for a robot of millimetres and one of metres.
+Both work in scaled coordinates q/s (s: rad/m for bending, 1 for stretch, …), so that tolerances are dimensionless and
+mean the same for a robot of millimetres and one of metres.
 """
 
 import numpy as np
 
-from .._jit import kernel, routine
+from .._jit import routine
 from .actuation import L_INPUT, tendon_state
 from .internal import elastic
 from .kinematics import totals
@@ -18,10 +18,10 @@ CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in rang
 
 
 @routine
-def potential(t, work, c, lines, q, u, tau, zero, sums):
-    """Potential energy: elastic, gravity, tendons, and τ on ordinary coordinates. Returns (energy, size of its parts)."""
+def potential(t, work, c, lines, q, u, tau, sums):
+    """Potential energy: elastic, gravity, tendons, τ on ordinary coordinates. Returns it and the size of its parts."""
     stored = elastic(c, q, work.force_v[0], work.force_v[1])
-    totals(t, work, q, zero, zero, sums)
+    totals(t, work, q, work.zero, sums)
     energy = stored + sums[11]
     size = abs(stored) + abs(sums[11])
     for p in range(lines.point.shape[0]):
@@ -46,21 +46,19 @@ def force_size(c, lines, q, r, work, u, tau, scale):
     return size
 
 
-@kernel
-def statics(
-    t, work, c, lines, q, u, tau, scale, tolerance, iterations, radius, use_energy, K, A, r, step, trial, zero, info
-):
+@routine
+def statics(t, work, c, lines, q, u, tau, tolerance, iterations, radius, use_energy, K, A, trial, pivot, info):
     """Minimise the potential energy, or drive the residual to zero, from q (overwritten).
 
     Newton's step with the exact tangent; where the tangent is not positive definite it is shifted until it is, so that
     the iteration descends to a stable equilibrium. Steps are cut by a trust radius and by backtracking.
 
-    info (6,): iterations, relative residual, shifted steps, backtracks, 1 if the tangent is positive definite at the end,
-    energy. Returns a status.
+    info (6,): iterations, relative residual, shifted steps, backtracks, 1 if the tangent is positive definite at the
+    end, energy. Returns a status.
     """
-    nv = r.shape[0]
-    sums = np.zeros(12)
-    pivot = np.zeros(nv, np.int64)
+    scale, zero, sums = c.scale, work.zero, work.sums
+    nv = scale.shape[0]
+    r, step = work.newton[0], work.newton[1]
     status = EXHAUSTED
     stalls = 0
     for it in range(iterations + 1):
@@ -117,7 +115,7 @@ def statics(
             length = max(length, abs(step[k]))
             slope += scale[k] * r[k] * step[k]
         factor = min(1.0, radius / length) if length > 0.0 else 1.0
-        energy0, parts0 = potential(t, work, c, lines, q, u, tau, zero, sums)
+        energy0, parts0 = potential(t, work, c, lines, q, u, tau, sums)
         info[5] = energy0
         if use_energy and relative <= tolerance and slope > -1e-14 * parts0:
             # a saddle without a way down along the gradient: leave it along the step of a shifted tangent
@@ -130,7 +128,7 @@ def statics(
             for k in range(nv):
                 step[k] /= factor * scale[k]
             if use_energy:
-                energy1, parts1 = potential(t, work, c, lines, trial, u, tau, zero, sums)
+                energy1, parts1 = potential(t, work, c, lines, trial, u, tau, sums)
                 if energy1 <= energy0 + 1e-4 * factor * slope + 4e-15 * (parts0 + parts1):
                     accepted = True
             else:
@@ -198,38 +196,14 @@ def scaled_factor(S, scale, pivot):
     return lu_factor(S, pivot)
 
 
-@kernel
-def alpha_step(
-    t,
-    work,
-    c,
-    lines,
-    q0,
-    v0,
-    w0,
-    a0,
-    u,
-    tau,
-    h,
-    alpha,
-    scale,
-    tol,
-    S,
-    pivot,
-    memory,
-    q1,
-    v1,
-    w1,
-    a1,
-    x,
-    info,
-):
+@routine
+def alpha_step(t, work, c, lines, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info):
     """One step of the Lie-group generalised-α method from (q₀, v₀, v̇₀ = w₀, a₀) to (q₁, v₁, w₁, a₁).
 
     alpha (4,): αm, αf, β, γ. tol (4,): rtol, atol, Newton tolerance relative to these, iterations. S (1, nv, nv) and
     pivot (nv,) keep the factorisation between steps; memory (3,): 1 if they hold one, its h, the rate of convergence
-    last seen. x (5, nv) is scratch. info (5,) counts: iterations, factorisations, residuals; then the error estimate of q
-    in units of the tolerance and the rate. Returns a status.
+    last seen. info (5,) counts: iterations, factorisations, residuals; then the error estimate of q in units of the
+    tolerance and the rate. Returns a status.
 
     A factorisation is reused while it converges well; otherwise the step is tried again with a new one, then with
     a new one in every iteration.
@@ -238,6 +212,7 @@ def alpha_step(
     am, af, beta, gamma = alpha[0], alpha[1], alpha[2], alpha[3]
     cv = gamma / (h * beta)
     ca = (1.0 - am) / (h * h * beta * (1.0 - af))
+    x, scale = work.newton, c.scale
     r, step, move, weight, error = x[0], x[1], x[2], x[3], x[4]
     kappa = tol[2]
     set_weights(c, q0, v0, h, scale, tol[0], tol[1], weight)

@@ -3,9 +3,9 @@
 ``r(q, v, a, u) = ID(q, v, a) + elastic(q) + D v + Σ u ∂ℓ/∂q − τ``
 """
 
-from .._jit import kernel, routine
+from .._jit import routine
 from .actuation import add_actuation, add_actuation_tangent
-from .dynamics import inverse_dynamics
+from .dynamics import newton_euler
 from .internal import add_internal_tangent, damping, elastic
 from .tangent import tangent
 
@@ -24,14 +24,14 @@ def add_other_forces(work, c, lines, q, v, u, tau, r):
         add_actuation(lines, q, u, r, work.line)
 
 
-@kernel
+@routine
 def residual(t, work, c, lines, q, v, a, u, tau, r):
     """The residual r (nv,)."""
-    inverse_dynamics(t, work, q, v, a, r)
+    newton_euler(t, work, q, v, a, r)
     add_other_forces(work, c, lines, q, v, u, tau, r)
 
 
-@kernel
+@routine
 def residual_tangent(t, work, c, lines, q, v, a, u, tau, cq, cv, ca, r, out):
     """The residual and out[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a; out (1, nv, nv) is overwritten."""
     for i in range(out.shape[1]):

@@ -13,7 +13,7 @@ With three matrices the columns are ``[∂q | ∂v | M]`` side by side. With one
 
 import numpy as np
 
-from .._jit import kernel, routine
+from .._jit import routine
 from .algebra import (
     ad_dm,
     dcross,
@@ -428,7 +428,7 @@ def scatter_matrix(t, columns, out):
             row[t.col_v[j]] += columns[i, j]
 
 
-@kernel
+@routine
 def tangent(t, work, q, v, a, cq, cv, ca, tau, out):
     """ID and its derivatives.
 

@@ -206,7 +206,7 @@ class Robot:
             k = int(np.argmax(reach - extent))
             raise ValueError(
                 f"tendon {name!r}: its offset {reach[k]:.4g} m at X = {X[k]:.3g} lies outside the section of rod "
-                f"{link.name!r}, which reaches {extent[k]:.4g} m there. Bring y and z inside, or let them follow the taper."
+                f"{link.name!r}, which reaches {extent[k]:.4g} m there. Bring y and z inside, or follow the taper."
             )
 
     def _add(

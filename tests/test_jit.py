@@ -1,0 +1,215 @@
+"""Compilation: caches follow the sources, the notice appears when it should, and no robot compiles anything anew."""
+
+import inspect
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant import kernels
+from pliant._jit import source_digest
+from robots import BASES, JOINTS, SILICONE, add_random_link, random_inertia
+
+PACKAGE = Path(pl.__file__).parent
+NOTICE = "pliant: compiling kernels"
+
+interpreted = pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The package's sources in a directory of their own, without any cache."""
+    return shutil.copytree(PACKAGE, tmp_path / "pliant", ignore=shutil.ignore_patterns("__pycache__", "*.nb?"))
+
+
+def run(package: Path, code: str, **environment: str) -> subprocess.CompletedProcess:
+    """Run code in a new process that imports the copy."""
+    dropped = ("NUMBA_CACHE_DIR", "PLIANT_QUIET", "PYTHONPATH", "NUMBA_DISABLE_JIT")
+    env = {key: value for key, value in os.environ.items() if key not in dropped}
+    env |= {"PYTHONPATH": str(package.parent), **environment}
+    check = f"import pliant; assert pliant.__file__ == {str(package / '__init__.py')!r}, pliant.__file__\n"
+    done = subprocess.run(
+        [sys.executable, "-c", check + code], env=env, cwd=package.parent, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+EXP = "from pliant import lie\nprint(repr(lie.exp([0.3, -0.2, 0.5, 1.0, 2.0, 3.0]).tolist()))\n"
+
+
+# ---------------------------------------------------------------- digest and cache
+
+
+def test_digest_follows_every_kernel_source(copied):
+    seen = {source_digest(copied)}
+    assert source_digest(copied) in seen  # the same sources, the same digest
+    assert source_digest(copied) == source_digest()
+    files = [copied / "_jit.py", *sorted((copied / "kernels").glob("*.py"))]
+    assert len(files) > 10
+    for path in files:
+        path.write_text(path.read_text() + "\n# edited\n")
+        seen.add(source_digest(copied))
+    assert len(seen) == len(files) + 1
+    (copied / "kernels" / "added.py").write_text("")
+    seen.add(source_digest(copied))
+    (copied / "kernels" / "added.py").rename(copied / "kernels" / "renamed.py")
+    seen.add(source_digest(copied))
+    assert len(seen) == len(files) + 3
+
+
+def test_digest_ignores_what_is_never_compiled(copied):
+    before = source_digest(copied)
+    for name in ("system.py", "lie.py", "model/robot.py"):
+        (copied / name).write_text((copied / name).read_text() + "\n# edited\n")
+    assert source_digest(copied) == before
+
+
+@interpreted
+def test_notice_and_cache_and_an_edited_callee(copied):
+    """The life of a cache: cold, warm, warm again, and cold after a callee in another file was edited."""
+    cold = run(copied, EXP + "lie.log(lie.exp([0, 0, 0, 1, 2, 3]))")  # two kernels, one notice
+    assert cold.stderr.count(NOTICE) == 1
+    assert cold.stderr.count("\n") == 1
+    assert "kernels" in cold.stderr
+    assert list((copied / "kernels" / "__pycache__").glob("exponential.lie_arrays*.nbc"))
+    value = np.array(eval(cold.stdout))
+    np.testing.assert_allclose(value, pl.lie.exp([0.3, -0.2, 0.5, 1.0, 2.0, 3.0]), atol=1e-15)
+
+    warm = run(copied, EXP)
+    assert warm.stderr == ""
+    assert warm.stdout == cold.stdout
+
+    # `mv` in algebra.py turns the linear part of a twist into the translation of `lie_arrays` in exponential.py
+    algebra = copied / "kernels" / "algebra.py"
+    text = algebra.read_text()
+    head, marker, tail = text.partition('    """A x."""\n    return (')
+    assert marker
+    algebra.write_text(head + '    """A x."""\n    x = (2.0 * x[0], 2.0 * x[1], 2.0 * x[2])\n    return (' + tail)
+    edited = run(copied, EXP, PLIANT_QUIET="1")
+    assert edited.stderr == ""  # compiled, but in silence
+    expected = value.copy()
+    expected[:3, 3] *= 2.0
+    np.testing.assert_allclose(np.array(eval(edited.stdout)), expected, atol=1e-14)
+
+    # and back: the cache of the first run must not come to life with the second's code or the other way round
+    algebra.write_text(text)
+    back = run(copied, EXP)
+    np.testing.assert_array_equal(np.array(eval(back.stdout)), value)
+
+
+def test_quiet_is_only_silence(copied):
+    """Imports print nothing, with and without the variable."""
+    for environment in ({}, {"PLIANT_QUIET": "1"}):
+        done = run(copied, "", **environment)
+        assert (done.stdout, done.stderr) == ("", "")
+
+
+# ---------------------------------------------------------------- one compilation for all robots
+
+
+def dispatchers() -> dict[str, object]:
+    """Every compiled function of the package that can be called from Python."""
+    found = {}
+    for info in pkgutil.iter_modules(kernels.__path__):
+        module = import_module(f"pliant.kernels.{info.name}")
+        for name, value in vars(module).items():
+            if hasattr(value, "signatures") and value.__module__ == module.__name__:
+                found[f"{info.name}.{name}"] = value
+    return found
+
+
+def ask_everything(system: pl.System, seed: int) -> set[str]:
+    """Call every public method of a system, with arguments found by their names. Returns the methods called."""
+    rng = np.random.default_rng(seed)
+    rods = [name for name in system.links if _is_rod(system, name)]
+    values = {
+        "q": system.random(rng),
+        "q0": system.random(rng),
+        "q1": system.random(rng),
+        "link": system.links[0],
+        "frame": system.links[-1],
+        "rod": rods[0] if rods else None,
+        "alpha": 2.0,
+        "beta": 3.0,
+        "rng": seed,
+    }
+    values |= {name: rng.normal(size=system.nv) for name in ("v", "a", "dv", "tau", "b")}
+    values |= {"u": np.zeros(getattr(system, "nu", 0)), "t": 0.0}
+    called = set()
+    for name, method in inspect.getmembers(system, callable):
+        if name.startswith("_"):
+            continue
+        arguments = {}
+        for parameter in inspect.signature(method).parameters.values():
+            if parameter.name in values:
+                arguments[parameter.name] = values[parameter.name]
+            else:
+                assert parameter.default is not parameter.empty, f"teach this test an argument {parameter.name!r}"
+        if "rod" not in arguments or rods:
+            method(**arguments)
+            called.add(name)
+    return called
+
+
+def _is_rod(system: pl.System, name: str) -> bool:
+    try:
+        system.rod_points(name)
+    except TypeError:
+        return False
+    return True
+
+
+def tree(seed: int, kinds: list[str], joints: list[str]) -> pl.System:
+    """A tree with given links and joints, one after another."""
+    rng = np.random.default_rng(seed)
+    robot = pl.Robot("tree")
+    parent = None
+    for k, (kind, joint) in enumerate(zip(kinds, joints, strict=True)):
+        parent = add_random_link(robot, rng, f"link{k}", parent, kind, joint)
+    robot.add_body("load", parent=parent, inertia=random_inertia(rng))
+    return robot.compile()
+
+
+@interpreted
+def test_no_robot_compiles_anything_anew():
+    first = tree(0, ["body", "legendre"], ["free", "revolute"])
+    called = ask_everything(first, 0)
+    assert {"pose", "jacobian_rate", "rod_twists", "tangent", "mass_matrix", "elastic_tangent", "momentum"} <= called
+    before = {name: len(kernel.signatures) for name, kernel in dispatchers().items()}
+    for name in ("kinematics.motion", "dynamics.inverse_dynamics", "tangent.tangent", "internal.elastic"):
+        assert before[name] >= 1
+
+    others = [
+        tree(1, list(BASES), (list(JOINTS) * 2)[: len(BASES)]),
+        tree(2, ["body"] * len(JOINTS), list(JOINTS)),
+        tree(3, ["piecewise"], ["fixed"]),
+        tree(4, ["body"], ["revolute"]),
+    ]
+    sprung = pl.Robot("sprung", gravity=(0, 0, 0))
+    base = sprung.add_body("a", joint=pl.Spherical(stiffness=2.0, rest=(0.1, 0.2, 0.3)), mass=1.0, inertia=(1, 1, 1))
+    full = np.diag([1.0, 1.0, 1.0, 1.0, 2.0, 3.0])  # not the inertia of a rigid section: the general path
+    sprung.add_rod(
+        "b",
+        parent=base,
+        joint=pl.Free(stiffness=1.0),
+        length=0.3,
+        stiffness=full,
+        inertia=full,
+        strains=pl.Strains(shear=1),
+    )
+    sprung.add_rod(
+        "c", parent="b@0.4", length=1.0, section=pl.Circle(0.01), material=SILICONE, strains=pl.Strains(torsion=0)
+    )
+    others.append(sprung.compile())
+    for seed, system in enumerate(others):
+        ask_everything(system, seed)
+    after = {name: len(kernel.signatures) for name, kernel in dispatchers().items()}
+    assert after == before
