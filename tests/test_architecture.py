@@ -72,7 +72,7 @@ def test_the_import_finder_sees_what_it_should():
     )
     assert "numba" in imports("pliant._jit", inside_functions=False)
     assert "pliant.kernels.layout" in imports("pliant.assembly", inside_functions=False)
-    assert "pliant.kernels.tangent" in imports("pliant.system", inside_functions=False)
+    assert any(within(name, "pliant.kernels") for name in imports("pliant.system", inside_functions=False))
     assert "pliant.model.pose" in imports("pliant.model.robot", inside_functions=False)
     assert "pliant.system" in imports("pliant.model.robot", inside_functions=True)
     assert "pliant.system" not in imports("pliant.model.robot", inside_functions=False)
@@ -139,7 +139,7 @@ def test_public_names_are_listed_and_exist(module):
     assert len(set(listed)) == len(listed)
     for name in listed:
         assert hasattr(loaded, name), f"{module}.{name}"
-        if module != "pliant":
+        if MODULES[module].name != "__init__.py":
             assert name in definitions(module), f"{module} lists {name} but does not define it"
 
 

@@ -126,6 +126,9 @@ def dispatchers() -> dict[str, object]:
     return found
 
 
+INNER = {"run_job", "scaled_gravity", "check_q", "check_v"}  # for solvers: what the other methods are made of
+
+
 def ask_everything(system: pl.System, seed: int) -> set[str]:
     """Call every public method of a system, with arguments found by their names. Returns the methods called."""
     rng = np.random.default_rng(seed)
@@ -142,10 +145,10 @@ def ask_everything(system: pl.System, seed: int) -> set[str]:
         "rng": seed,
     }
     values |= {name: rng.normal(size=system.nv) for name in ("v", "a", "dv", "tau", "b")}
-    values |= {"u": np.zeros(getattr(system, "nu", 0)), "t": 0.0}
+    values["u"] = rng.uniform(size=system.nu)
     called = set()
     for name, method in inspect.getmembers(system, callable):
-        if name.startswith("_"):
+        if name.startswith("_") or name in INNER:
             continue
         arguments = {}
         for parameter in inspect.signature(method).parameters.values():
@@ -182,10 +185,11 @@ def tree(seed: int, kinds: list[str], joints: list[str]) -> pl.System:
 def test_no_robot_compiles_anything_anew():
     first = tree(0, ["body", "legendre"], ["free", "revolute"])
     called = ask_everything(first, 0)
+    pl.lie.log(pl.lie.exp(np.ones(6)))
     assert {"pose", "jacobian_rate", "rod_twists", "tangent", "mass_matrix", "elastic_tangent", "momentum"} <= called
     before = {name: len(kernel.signatures) for name, kernel in dispatchers().items()}
-    for name in ("kinematics.motion", "dynamics.inverse_dynamics", "tangent.tangent", "internal.elastic"):
-        assert before[name] >= 1
+    assert sum(count > 0 for count in before.values()) > 8
+    assert before["kinematics.motion"] == before["exponential.lie_arrays"] == 1
 
     others = [
         tree(1, list(BASES), (list(JOINTS) * 2)[: len(BASES)]),
@@ -208,7 +212,9 @@ def test_no_robot_compiles_anything_anew():
     sprung.add_rod(
         "c", parent="b@0.4", length=1.0, section=pl.Circle(0.01), material=SILICONE, strains=pl.Strains(torsion=0)
     )
+    sprung.add_tendon("t", "c", y=0.005)
     others.append(sprung.compile())
+    assert others[-1].nu == 1
     for seed, system in enumerate(others):
         ask_everything(system, seed)
     after = {name: len(kernel.signatures) for name, kernel in dispatchers().items()}

@@ -34,6 +34,9 @@ from .model.robot import Robot
 from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
+from .solve.result import Event, Result
+from .solve.simulate import simulate
+from .solve.statics import Equilibrium, solve_statics
 from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
 
 __version__ = "0.1.0"
@@ -50,6 +53,8 @@ __all__ = [
     "Cylindrical",
     "Ellipse",
     "Ellipsoid",
+    "Equilibrium",
+    "Event",
     "Fixed",
     "ForwardDerivatives",
     "Fourier",
@@ -74,6 +79,7 @@ __all__ = [
     "Prismatic",
     "QuadraticElements",
     "Rectangle",
+    "Result",
     "Revolute",
     "Robot",
     "Sphere",
@@ -86,5 +92,7 @@ __all__ = [
     "helix",
     "lie",
     "rotate",
+    "simulate",
+    "solve_statics",
     "translate",
 ]

@@ -81,7 +81,7 @@ class _Unoptimised:
         self._compile = compiler.compile
 
     def __call__(self, args: Any, return_type: Any) -> Any:
-        library = CPUCodeLibrary
+        library: Any = CPUCodeLibrary
         original = library._optimize_final_module
         library._optimize_final_module = lambda self: None
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -84,11 +85,11 @@ class System:
         self.nu = len(assembly.input_names)
         inner = _internal_tables(assembly)
         work = layout.make_work(assembly.tables)
-        self._packed, views = engine.pack(assembly.tables, inner, assembly.lines, work)
+        self.packed, views = engine.pack(assembly.tables, inner, assembly.lines, work)
         self.tables, self.internal, self.lines, self._work = views
         self._zero = np.zeros(self.nv)
         self._no_input = np.zeros(self.nu)
-        self._pivot = np.zeros(self.nv, dtype=np.int64)
+        self.pivot = np.zeros(self.nv, dtype=np.int64)
         self._none = np.zeros((0, self.nv, self.nv))
         self._spare_q = np.zeros(self.nq)
         self._parameters = np.zeros(engine.PARAMETERS)
@@ -174,14 +175,14 @@ class System:
         """Move from q along a velocity times time dv (nv,): addition, or g·exp(dv) on spherical and free joints."""
         out = np.empty(self.nq)
         c = self.internal
-        manifold.integrate_q(c.shift, c.spatial, self._q(q), self._v("dv", dv), out)
+        manifold.integrate_q(c.shift, c.spatial, self.check_q(q), self.check_v("dv", dv), out)
         return out
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The dv (nv,) for which integrate(q0, dv) is q1."""
         out = np.empty(self.nv)
         c = self.internal
-        manifold.difference(c.shift, c.spatial, self._q(q0), self._q(q1), out)
+        manifold.difference(c.shift, c.spatial, self.check_q(q0), self.check_q(q1), out)
         return out
 
     # ------------------------------------------------------------ kinematics
@@ -197,7 +198,7 @@ class System:
         world axes.
         """
         choice("reference", reference, ("body", "world"))
-        g, V, _A = self._motion(self._anchor(frame), q, self._v("v", v), self._zero)
+        g, V, _A = self._motion(self._anchor(frame), q, self.check_v("v", v), self._zero)
         return _express(g, V, reference)
 
     def acceleration(
@@ -209,7 +210,7 @@ class System:
         frame's position in world axes.
         """
         choice("reference", reference, ("body", "world"))
-        g, V, A = self._motion(self._anchor(frame), q, self._v("v", v), self._v("a", a))
+        g, V, A = self._motion(self._anchor(frame), q, self.check_v("v", v), self.check_v("a", a))
         if reference == "body":
             return _express(g, A, "body")
         out = _express(g, A, "world")
@@ -221,7 +222,7 @@ class System:
         choice("reference", reference, ("body", "world"))
         anchor = self._anchor(frame)
         J = np.empty((6, self.nv))
-        kinematics.jacobian(self.tables, self._work, self._q(q), anchor.step, J)
+        kinematics.jacobian(self.tables, self._work, self.check_q(q), anchor.step, J)
         return _express(self._relative_pose(anchor), J, reference)
 
     def jacobian_rate(self, frame: FrameLike, q: ArrayLike, v: ArrayLike, *, reference: Reference = "body") -> Array:
@@ -253,20 +254,20 @@ class System:
 
     def rod_twists(self, rod: str, q: ArrayLike, v: ArrayLike, X: ArrayLike | int = 50) -> Array:
         """Body twists along a rod, shape (m, 6)."""
-        g, V, _A = self._rod_motion(rod, X, q, self._v("v", v), self._zero)
+        g, V, _A = self._rod_motion(rod, X, q, self.check_v("v", v), self._zero)
         return np.array([_express(gk, Vk, "body") for gk, Vk in zip(g - self._shift(), V)])
 
     def strain(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
         """Strain ξ(X) = ξ*(X) + Φ(X) q along a rod, shape (m, 6)."""
         info, _grid, content = self._rod(rod)
         points = _points(X)
-        return content.reference(points) + content.strains.matrix(points) @ self._q(q)[info.rod_q]
+        return content.reference(points) + content.strains.matrix(points) @ self.check_q(q)[info.rod_q]
 
     def stress(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
         """Elastic internal wrench Σ(X)(ξ − ξ*) along a rod [N m, N], shape (m, 6)."""
         info, _grid, content = self._rod(rod)
         points = _points(X)
-        deviation = content.strains.matrix(points) @ self._q(q)[info.rod_q]
+        deviation = content.strains.matrix(points) @ self.check_q(q)[info.rod_q]
         return np.einsum("mij,mj->mi", content.stiffness_at(points), deviation)
 
     # ------------------------------------------------------------ dynamics
@@ -274,7 +275,7 @@ class System:
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """ID(q, v, a) = M a + Coriolis − gravity, shape (nv,); elastic and damping forces are not included."""
         out = np.empty(self.nv)
-        self._run(engine.ID, self._q(q), self._v("v", v), self._v("a", a), force=out)
+        self.run_job(engine.ID, self.check_q(q), self.check_v("v", v), self.check_v("a", a), force=out)
         return out
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> InverseDerivatives:
@@ -284,7 +285,7 @@ class System:
         """
         tau = np.empty(self.nv)
         out = np.zeros((3, self.nv, self.nv))
-        self._run(engine.DERIVATIVES, self._q(q), self._v("v", v), self._v("a", a), force=tau, S=out)
+        self.run_job(engine.DERIVATIVES, self.check_q(q), self.check_v("v", v), self.check_v("a", a), force=tau, S=out)
         return InverseDerivatives(tau, out[0], out[1], out[2])
 
     def tangent(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, alpha: float, beta: float) -> Array:
@@ -292,13 +293,13 @@ class System:
         out = np.zeros((1, self.nv, self.nv))
         p = np.zeros(engine.PARAMETERS)
         p[:3] = 1.0, alpha, beta
-        self._run(engine.DERIVATIVES, self._q(q), self._v("v", v), self._v("a", a), p=p, S=out)
+        self.run_job(engine.DERIVATIVES, self.check_q(q), self.check_v("v", v), self.check_v("a", a), p=p, S=out)
         return out[0]
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix M(q) (nv, nv), by composite bodies."""
         out = np.zeros((1, self.nv, self.nv))
-        self._run(engine.MASS, self._q(q), S=out)
+        self.run_job(engine.MASS, self.check_q(q), S=out)
         return out[0]
 
     def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -326,21 +327,21 @@ class System:
     def elastic_forces(self, q: ArrayLike) -> Array:
         """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""
         out = np.empty(self.nv)
-        internal.elastic_forces(self.internal, self._q(q), out, np.empty(self.nv), self._none[:, 0])
+        internal.elastic_forces(self.internal, self.check_q(q), out, np.empty(self.nv), self._none[:, 0])
         return out
 
     def elastic_tangent(self, q: ArrayLike) -> Array:
         """∂(elastic forces)/∂q (nv, nv); constant unless a spherical or free joint has a spring."""
         out = np.zeros((self.nv, self.nv))
-        internal.elastic_forces(self.internal, self._q(q), np.empty(self.nv), np.empty(self.nv), out)
+        internal.elastic_forces(self.internal, self.check_q(q), np.empty(self.nv), np.empty(self.nv), out)
         return out
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, u: Inputs = None) -> Array:
         """Acceleration a (nv,) with ``M a = tau + B(q) u − Coriolis + gravity − elastic(q) − D v``."""
-        q, v = self._q(q), self._v("v", v)
-        forces = self._zero if tau is None else self._v("tau", tau)
+        q, v = self.check_q(q), self.check_v("v", v)
+        forces = self._zero if tau is None else self.check_v("tau", tau)
         a, S = np.empty(self.nv), np.zeros((1, self.nv, self.nv))
-        if self._run(engine.FORWARD, q, v, u=self.inputs(u), tau=forces, S=S, acceleration=a) != CONVERGED:
+        if self.run_job(engine.FORWARD, q, v, u=self.inputs(u), tau=forces, S=S, acceleration=a) != CONVERGED:
             self._explain_mass(self.mass_matrix(q))
         return a
 
@@ -348,7 +349,7 @@ class System:
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, u: Inputs = None
     ) -> ForwardDerivatives:
         """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹."""
-        q, v = self._q(q), self._v("v", v)
+        q, v = self.check_q(q), self.check_v("v", v)
         a = self.forward_dynamics(q, v, tau, u=u)
         d = self.inverse_dynamics_derivatives(q, v, a)
         factor = self._factor(d.mass)
@@ -361,7 +362,7 @@ class System:
         b = np.asarray(b, dtype=float)
         if b.shape[:1] != (self.nv,):
             raise ValueError(f"b has shape {b.shape}, but {self.nv} rows are needed (nv of {self.name!r}).")
-        return scipy.linalg.cho_solve(self._mass_factor(self._q(q)), b, check_finite=False)
+        return scipy.linalg.cho_solve(self._mass_factor(self.check_q(q)), b, check_finite=False)
 
     # ------------------------------------------------------------ inputs and the equation of motion
 
@@ -386,7 +387,7 @@ class System:
     def tendon_lengths(self, q: ArrayLike) -> tuple[Array, Array]:
         """Lengths of the tendons [m], shape (nu,), and their derivatives in q, shape (nu, nv)."""
         lengths, jacobian = np.empty(self.nu), np.empty((self.nu, self.nv))
-        actuation.tendon_lengths(self.lines, self._q(q), self._work.line, lengths, jacobian)
+        actuation.tendon_lengths(self.lines, self.check_q(q), self._work.line, lengths, jacobian)
         return lengths, jacobian
 
     def actuation_matrix(self, q: ArrayLike) -> Array:
@@ -403,8 +404,16 @@ class System:
     ) -> Array:
         """ID(q, v, a) + elastic(q) + D v − B(q) u − tau, shape (nv,): zero when the motion obeys the dynamics."""
         out = np.empty(self.nv)
-        forces = self._zero if tau is None else self._v("tau", tau)
-        self._run(engine.RESIDUAL, self._q(q), self._v("v", v), self._v("a", a), self.inputs(u), forces, force=out)
+        forces = self._zero if tau is None else self.check_v("tau", tau)
+        self.run_job(
+            engine.RESIDUAL,
+            self.check_q(q),
+            self.check_v("v", v),
+            self.check_v("a", a),
+            self.inputs(u),
+            forces,
+            force=out,
+        )
         return out
 
     def residual_tangent(
@@ -421,8 +430,17 @@ class System:
         out = np.empty((1, self.nv, self.nv))
         p = np.zeros(engine.PARAMETERS)
         p[:3] = weights
-        forces = self._zero if tau is None else self._v("tau", tau)
-        self._run(engine.TANGENT, self._q(q), self._v("v", v), self._v("a", a), self.inputs(u), forces, p=p, S=out)
+        forces = self._zero if tau is None else self.check_v("tau", tau)
+        self.run_job(
+            engine.TANGENT,
+            self.check_q(q),
+            self.check_v("v", v),
+            self.check_v("a", a),
+            self.inputs(u),
+            forces,
+            p=p,
+            S=out,
+        )
         return out[0]
 
     # ------------------------------------------------------------ energy and momentum
@@ -438,7 +456,7 @@ class System:
     def elastic_energy(self, q: ArrayLike) -> float:
         """Elastic energy of rods and joint springs [J]."""
         x = np.empty((2, self.nv))
-        return float(internal.elastic_forces(self.internal, self._q(q), x[0], x[1], self._none[:, 0]))
+        return float(internal.elastic_forces(self.internal, self.check_q(q), x[0], x[1], self._none[:, 0]))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass in world coordinates [m], shape (3,)."""
@@ -456,10 +474,12 @@ class System:
 
     # ------------------------------------------------------------ inside
 
-    def _q(self, q: ArrayLike) -> Array:
+    def check_q(self, q: ArrayLike) -> Array:
+        """q as a contiguous vector (nq,); error if its size is wrong."""
         return _checked("q", q, self.nq, self.name)
 
-    def _v(self, name: str, v: ArrayLike) -> Array:
+    def check_v(self, name: str, v: ArrayLike) -> Array:
+        """A velocity-like vector (nv,); error if its size is wrong."""
         return _checked(name, v, self.nv, self.name)
 
     def _info(self, link: str) -> LinkInfo:
@@ -497,7 +517,7 @@ class System:
         """Pose, and twist and acceleration (without gravity) at the world's origin in world axes."""
         n = len(self.tables.step) + 1
         pose, twist, accel = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 6))
-        kinematics.motion(self.tables, self._work, self._q(q), v, a, pose, twist, accel)
+        kinematics.motion(self.tables, self._work, self.check_q(q), v, a, pose, twist, accel)
         g = self._relative_pose(anchor)
         g[:3, 3] += self._work.origin
         shift = self._work.origin
@@ -510,7 +530,7 @@ class System:
     def _frame_columns(self, anchor: Anchor, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         out = np.empty((4, 6, self.nv))
         kinematics.frame_derivatives(
-            self.tables, self._work, self._q(q), self._v("v", v), self._v("a", a), anchor.step, out
+            self.tables, self._work, self.check_q(q), self.check_v("v", v), self.check_v("a", a), anchor.step, out
         )
         return out
 
@@ -525,7 +545,7 @@ class System:
         steps, data, phi = self._probes[key]
         n, m = len(self.tables.step) + 1, len(points)
         buffers = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 6))
-        kinematics.motion(self.tables, self._work, self._q(q), v, a, *buffers)
+        kinematics.motion(self.tables, self._work, self.check_q(q), v, a, *buffers)
         pose, twist, accel = np.empty((m, 12)), np.empty((m, 6)), np.empty((m, 6))
         kinematics.probe(self.tables, self._work, steps, data, phi, pose, twist, accel)
         g = np.zeros((m, 4, 4))
@@ -557,10 +577,10 @@ class System:
 
     def _totals(self, q: ArrayLike, v: ArrayLike) -> Array:
         out = np.empty(12)
-        kinematics.compute_totals(self.tables, self._work, self._q(q), self._v("v", v), out)
+        kinematics.compute_totals(self.tables, self._work, self.check_q(q), self.check_v("v", v), out)
         return out
 
-    def _run(
+    def run_job(
         self,
         job: np.int64,
         q: Array,
@@ -569,31 +589,43 @@ class System:
         u: Array | None = None,
         tau: Array | None = None,
         *,
+        b: Array | None = None,
         force: Array | None = None,
         acceleration: Array | None = None,
         p: Array | None = None,
         S: Array | None = None,
+        q1: Array | None = None,
     ) -> int:
         """Run a job of the engine; see `kernels.engine.run`."""
         zero = self._zero
         spare = self._work.newton
         return engine.run(
             job,
-            *self._packed,
+            *self.packed,
             q,
             zero if v is None else v,
             zero if a is None else a,
-            zero,
+            zero if b is None else b,
             self._no_input if u is None else u,
             zero if tau is None else tau,
             self._parameters if p is None else p,
             self._none if S is None else S,
-            self._pivot,
-            self._spare_q,
+            self.pivot,
+            self._spare_q if q1 is None else q1,
             spare[2] if force is None else force,
             spare[3] if acceleration is None else acceleration,
             spare[4],
         )
+
+    @contextmanager
+    def scaled_gravity(self, factor: float) -> Iterator[None]:
+        """Within the block, gravity is multiplied by `factor` (for load stepping)."""
+        gravity = self.tables.gravity.copy()
+        self.tables.gravity[:] = factor * gravity
+        try:
+            yield
+        finally:
+            self.tables.gravity[:] = gravity
 
     def _mass_factor(self, q: Array) -> tuple[Array, bool]:
         return self._factor(self.mass_matrix(q))

@@ -257,7 +257,9 @@ def alpha_step(t, work, c, lines, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
                 if rate > 0.8 and attempt < 2 and size > kappa:
                     break
             previous = size
-            remaining = size * rate / (1.0 - rate) if 0.0 < rate < 1.0 else size
+            # a rate seen in an earlier step is trusted only so far: it says nothing of how stale the factors are now
+            bound = rate if it > 0 else max(rate, 0.1)
+            remaining = size * bound / (1.0 - bound) if bound < 1.0 else size
             if remaining <= kappa and (rate > 0.0 or size <= 1e-2 * kappa):
                 integrate(c.shift, c.spatial, q0, move, q1)
                 for k in range(nv):

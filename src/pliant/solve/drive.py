@@ -1,0 +1,75 @@
+"""Inputs over time: constants, functions of time, feedback, and the same for generalised forces."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system import System
+
+__all__ = ["Drive", "State"]
+
+Array = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """What a feedback law sees."""
+
+    t: float
+    q: Array
+    v: Array
+
+
+class Drive:
+    """Evaluates u and tau, each None, constant, a function of t, or of (t, state)."""
+
+    def __init__(self, system: System, u: Any = None, tau: Any = None) -> None:
+        self.system = system
+        self._u, self.u_feedback = self._reader(u, "u")
+        self._tau, self.tau_feedback = self._reader(tau, "tau")
+
+    @property
+    def feedback(self) -> bool:
+        """Whether anything depends on the state."""
+        return self.u_feedback or self.tau_feedback
+
+    def _reader(self, value: Any, name: str) -> tuple[Callable[[float, Array, Array], Array], bool]:
+        read: Callable[[Any], Array]
+        if name == "u":
+            read = self.system.inputs
+        else:
+
+            def read(x: Any) -> Array:
+                return np.zeros(self.system.nv) if x is None else self.system.check_v(name, x)
+
+        if not callable(value):
+            constant = read(value)
+            return (lambda t, q, v: constant), False
+        if _takes_state(value, name):
+            return (lambda t, q, v: read(value(t, State(t, q, v)))), True
+        return (lambda t, q, v: read(value(t))), False
+
+    def __call__(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """(u, tau) at a time and state."""
+        return self._u(t, q, v), self._tau(t, q, v)
+
+
+def _takes_state(function: Callable[..., Any], name: str) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [
+        p
+        for p in parameters
+        if p.default is inspect.Parameter.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(needed) not in (1, 2):
+        raise TypeError(
+            f"{name} must be a function of t, or of (t, state); {function!r} needs {len(needed)} arguments."
+        )
+    return len(needed) == 2

@@ -1,0 +1,47 @@
+"""Dense output: cubic Hermite interpolation on the manifold of the coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import lie
+from ..system import System
+
+__all__ = ["hermite"]
+
+Array = NDArray[np.float64]
+
+
+def _chart_rate(system: System, x: Array, v: Array, *, inverse: bool) -> Array:
+    """Between the rate of the chart x (with q = q₀ ⊕ x) and the velocity v: v = T(−x) ẋ on manifold joints."""
+    out = v.copy()
+    for _q0, v0, free in system.internal.spatial:
+        n = 6 if free else 3
+        xi = np.zeros(6)
+        xi[:n] = -x[v0 : v0 + n]
+        T = lie.tangent(xi)[:n, :n]
+        part = v[v0 : v0 + n]
+        out[v0 : v0 + n] = np.linalg.solve(T, part) if inverse else T @ part
+    return out
+
+
+def hermite(
+    system: System, t0: float, q0: Array, v0: Array, t1: float, q1: Array, v1: Array, t: float
+) -> tuple[Array, Array]:
+    """Coordinates and velocities at t between (t0, q0, v0) and (t1, q1, v1); third-order accurate.
+
+    Returns
+    -------
+    (q, v) : ndarray (nq,), (nv,)
+    """
+    h = t1 - t0
+    if h == 0.0:
+        return q0.copy(), v0.copy()
+    s = (t - t0) / h
+    end = system.difference(q0, q1)
+    m0 = h * v0
+    m1 = h * _chart_rate(system, end, v1, inverse=True)
+    x = (s**3 - 2 * s**2 + s) * m0 + (3 * s**2 - 2 * s**3) * end + (s**3 - s**2) * m1
+    rate = (3 * s**2 - 4 * s + 1) * m0 + (6 * s - 6 * s**2) * end + (3 * s**2 - 2 * s) * m1
+    return system.integrate(q0, x), _chart_rate(system, x, rate / h, inverse=False)

@@ -1,0 +1,268 @@
+"""What a simulation returns: the motion, how it was computed, and questions about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..system import FrameLike, System
+from .interpolate import hermite
+
+__all__ = ["Energies", "Event", "Result", "Statistics"]
+
+Array = NDArray[np.float64]
+FORMAT = 1  # version of the file format
+
+
+@dataclass
+class Statistics:
+    """How much work a simulation took."""
+
+    steps: int = 0
+    rejected: int = 0
+    iterations: int = 0
+    factorisations: int = 0
+    residuals: int = 0
+    wall_time: float = 0.0
+
+    def __str__(self) -> str:
+        """One line."""
+        return (
+            f"{self.steps} steps ({self.rejected} rejected), {self.iterations} Newton iterations, "
+            f"{self.factorisations} factorisations, {self.wall_time:.3g} s"
+        )
+
+
+@dataclass(frozen=True)
+class Event:
+    """A root of an event function: its name, time and state."""
+
+    name: str
+    t: float
+    q: Array
+    v: Array
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energies over time [J], each (nt,)."""
+
+    kinetic: Array
+    gravitational: Array
+    elastic: Array
+
+    @property
+    def total(self) -> Array:
+        """Their sum."""
+        return self.kinetic + self.gravitational + self.elastic
+
+
+@dataclass(frozen=True)
+class Result:
+    """The motion of a system.
+
+    Attributes
+    ----------
+    system : System
+    t : ndarray (nt,)
+        Times [s].
+    q, v, a : ndarray (nt, nq), (nt, nv), (nt, nv)
+        Coordinates, velocities, accelerations.
+    u : ndarray (nt, nu)
+        Inputs at these times.
+    success : bool
+        Whether the end was reached (or an event stopped the run).
+    message : str
+        Why it stopped; advice if it failed.
+    events : tuple of Event
+    statistics : Statistics
+    method : str
+    """
+
+    system: System
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    u: Array
+    success: bool
+    message: str
+    events: tuple[Event, ...] = ()
+    statistics: Statistics = field(default_factory=Statistics)
+    method: str = ""
+
+    def __str__(self) -> str:
+        """A few lines: what was run, how it went, how fast."""
+        duration = float(self.t[-1] - self.t[0])
+        rate = duration / self.statistics.wall_time if self.statistics.wall_time > 0 else float("inf")
+        lines = [
+            f"{self.system.name}: {duration:.6g} s by {self.method}, {self.message}",
+            f"  {self.statistics} = {rate:.3g} simulated seconds per second",
+        ]
+        if len(self.t):
+            e = self.system
+            q, v = self.q[-1], self.v[-1]
+            lines.append(
+                f"  final energy: kinetic {e.kinetic_energy(q, v):.4g} J, gravitational {e.gravitational_energy(q):.4g} J, "
+                f"elastic {e.elastic_energy(q):.4g} J"
+            )
+        lines += [f"  event {event.name!r} at t = {event.t:.6g} s" for event in self.events]
+        return "\n".join(lines)
+
+    def __len__(self) -> int:
+        """Number of stored times."""
+        return len(self.t)
+
+    # ------------------------------------------------------------ questions
+
+    def poses(self, frame: FrameLike) -> Array:
+        """Pose of a frame at every time, (nt, 4, 4)."""
+        return np.array([self.system.pose(frame, q) for q in self.q])
+
+    def positions(self, frame: FrameLike) -> Array:
+        """Position of a frame at every time [m], (nt, 3)."""
+        return self.poses(frame)[:, :3, 3]
+
+    def energies(self) -> Energies:
+        """Energies at every time."""
+        s = self.system
+        return Energies(
+            np.array([s.kinetic_energy(q, v) for q, v in zip(self.q, self.v)]),
+            np.array([s.gravitational_energy(q) for q in self.q]),
+            np.array([s.elastic_energy(q) for q in self.q]),
+        )
+
+    def momenta(self) -> tuple[Array, Array]:
+        """Linear and angular momentum (about the world's origin) at every time, each (nt, 3)."""
+        pairs = [self.system.momentum(q, v) for q, v in zip(self.q, self.v)]
+        return np.array([p.linear for p in pairs]), np.array([p.angular for p in pairs])
+
+    def power_balance(self) -> dict[str, Array]:
+        """Energy and the works done, over time [J]: total energy, dissipated, input work, and what does not balance.
+
+        Works are integrated with the trapezoidal rule over the stored times.
+        """
+        D = self.system.damping_matrix
+        dissipation = np.einsum("ti,ij,tj->t", self.v, D, self.v)
+        power = np.array(
+            [
+                v @ (self.system.actuation_matrix(q) @ u) if self.system.nu else 0.0
+                for q, v, u in zip(self.q, self.v, self.u)
+            ]
+        )
+        h = np.diff(self.t)
+
+        def work(p: Array) -> Array:
+            return np.concatenate([[0.0], np.cumsum(0.5 * h * (p[1:] + p[:-1]))])
+
+        total = self.energies().total
+        lost, done = work(dissipation), work(power)
+        return {"energy": total, "dissipated": lost, "input": done, "imbalance": total - total[0] + lost - done}
+
+    def resample(self, t: ArrayLike) -> Result:
+        """The motion at other times within the run, by Hermite interpolation on the manifold of the coordinates."""
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        slack = 1e-12 * max(1.0, abs(float(self.t[-1])))
+        if times.ndim != 1 or times.min() < self.t[0] - slack or times.max() > self.t[-1] + slack:
+            raise ValueError(f"times must lie within the run, {self.t[0]:g} to {self.t[-1]:g} s.")
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        rows = [hermite(self.system, *self._interval(i), float(x)) for i, x in zip(k, times)]
+        s = ((times - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
+        return Result(
+            self.system,
+            times,
+            np.array([r[0] for r in rows]),
+            np.array([r[1] for r in rows]),
+            (1 - s) * self.a[k] + s * self.a[k + 1],
+            (1 - s) * self.u[k] + s * self.u[k + 1],
+            self.success,
+            self.message,
+            self.events,
+            self.statistics,
+            self.method,
+        )
+
+    def _interval(self, k: int) -> tuple[float, Array, Array, float, Array, Array]:
+        return float(self.t[k]), self.q[k], self.v[k], float(self.t[k + 1]), self.q[k + 1], self.v[k + 1]
+
+    # ------------------------------------------------------------ exchange
+
+    def to_xarray(self) -> Any:
+        """As an xarray Dataset with named coordinates (needs xarray)."""
+        try:
+            import xarray as xr
+        except ImportError:
+            raise ImportError("to_xarray needs xarray: pip install 'pliant[io]'") from None
+        s = self.system
+        return xr.Dataset(
+            {
+                "q": (("t", "coordinate"), self.q),
+                "v": (("t", "dof"), self.v),
+                "a": (("t", "dof"), self.a),
+                "u": (("t", "input"), self.u),
+            },
+            coords={"t": self.t, "dof": list(s.dof_names), "input": list(s.input_names)},
+            attrs={"system": s.name, "method": self.method, "message": self.message},
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write to an HDF5 file (needs h5py)."""
+        h5py = _h5py("save")
+        with h5py.File(path, "w") as file:
+            file.attrs["pliant_format"] = FORMAT
+            header = {
+                "system": self.system.name,
+                "dof_names": list(self.system.dof_names),
+                "input_names": list(self.system.input_names),
+                "success": bool(self.success),
+                "message": self.message,
+                "method": self.method,
+                "statistics": vars(self.statistics),
+                "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "v": e.v.tolist()} for e in self.events],
+            }
+            file.attrs["header"] = json.dumps(header)
+            for name in ("t", "q", "v", "a", "u"):
+                file.create_dataset(name, data=getattr(self, name), compression="gzip", shuffle=True)
+
+    @classmethod
+    def load(cls, path: str | Path, system: System) -> Result:
+        """Read a file written by `save`, for the same robot."""
+        h5py = _h5py("load")
+        with h5py.File(path, "r") as file:
+            version = int(file.attrs.get("pliant_format", 0))
+            if version < 1 or version > FORMAT:
+                raise ValueError(f"{path} has format {version}; this version of pliant reads 1 to {FORMAT}.")
+            header = json.loads(file.attrs["header"])
+            arrays = {name: np.array(file[name]) for name in ("t", "q", "v", "a", "u")}
+        if tuple(header["dof_names"]) != system.dof_names:
+            raise ValueError(
+                f"{path} was written for {header['system']!r} with {len(header['dof_names'])} dof, which are not those of "
+                f"{system.name!r} ({system.nv} dof)."
+            )
+        known: Mapping[str, Any] = {
+            k: v for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__
+        }
+        events = tuple(Event(e["name"], e["t"], np.array(e["q"]), np.array(e["v"])) for e in header["events"])
+        return cls(
+            system,
+            **arrays,
+            success=header["success"],
+            message=header["message"],
+            events=events,
+            statistics=Statistics(**known),
+            method=header["method"],
+        )
+
+
+def _h5py(what: str) -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise ImportError(f"{what} needs h5py: pip install 'pliant[io]'") from None
+    return h5py

@@ -1,0 +1,211 @@
+"""Steppers: each advances the state by one accepted step, whatever the method behind it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system import System
+from .drive import Drive
+from .implicit import AlphaMethod, AlphaStepper
+from .interpolate import hermite
+from .ode import ChartedODE, ode_solver
+from .result import Statistics
+
+__all__ = ["FixedAlpha", "OdeStepper", "Stepper", "VariableAlpha"]
+
+Array = NDArray[np.float64]
+
+
+class Stepper(Protocol):
+    """What the main loop of `simulate` needs."""
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (nq,)."""
+
+    @property
+    def v(self) -> Array:
+        """Velocities (nv,)."""
+
+    @property
+    def a(self) -> Array:
+        """Accelerations (nv,)."""
+
+    def advance(self, end: float) -> str | None:
+        """One accepted step, not beyond `end`. Returns None, or why it failed and what to try."""
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """q and v at a time within the last step."""
+
+
+class _Alpha:
+    """Common part of the fixed and the variable step."""
+
+    def __init__(
+        self, system: System, drive: Drive, method: AlphaMethod, t: float, q: Array, v: Array, options: dict[str, Any]
+    ) -> None:
+        self.system, self.drive, self.t = system, drive, t
+        self.statistics: Statistics = options["statistics"]
+        u, tau = drive(t, q, v)
+        a = system.forward_dynamics(q, v, tau, u=u)
+        self._core = AlphaStepper(
+            system,
+            method,
+            q,
+            v,
+            a,
+            rtol=options["rtol"],
+            atol=options["atol"],
+            newton=options["newton"],
+            iterations=options["iterations"],
+            statistics=self.statistics,
+        )
+        self._last = (t, q.copy(), v.copy())
+
+    @property
+    def q(self) -> Array:
+        return self._core.q
+
+    @property
+    def v(self) -> Array:
+        return self._core.v
+
+    @property
+    def a(self) -> Array:
+        return self._core.w
+
+    def _drive(self, t: float) -> tuple[Array, Array]:
+        """Inputs of the step that ends at t; a feedback law sees the state at its start (sample and hold)."""
+        return self.drive(self.t if self.drive.feedback else t, self.q, self.v)
+
+    def _accept(self, t: float) -> None:
+        self._last = (self.t, self.q.copy(), self.v.copy())
+        self._core.accept()
+        self.t = t
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """Cubic Hermite interpolation within the last step."""
+        return hermite(self.system, *self._last, self.t, self.q, self.v, t)
+
+
+class FixedAlpha(_Alpha):
+    """Generalised-α with a constant step."""
+
+    def __init__(self, *args: Any, h: float) -> None:
+        super().__init__(*args)
+        self.h = h
+        self._start = self.t
+        self._count = 0
+
+    def advance(self, end: float) -> str | None:
+        """One step of constant length, shorter only at the end."""
+        self._count += 1
+        target = min(self._start + self._count * self.h, end)
+        if end - target < 1e-9 * self.h:
+            target = end
+        h = target - self.t
+        if abs(h - self.h) < 1e-9 * self.h:
+            h = self.h  # exactly, so that the factorisation is reused
+        status, _error = self._core.try_step(h, *self._drive(target))
+        if status != "ok":
+            return (
+                f"Newton's iteration {status} in the step from t = {self.t:.6g} s; use a smaller step, or leave `step` out "
+                "for error control"
+            )
+        self._accept(target)
+        return None
+
+
+class VariableAlpha(_Alpha):
+    """Generalised-α with error control."""
+
+    def __init__(self, *args: Any, largest: float, first: float | None) -> None:
+        super().__init__(*args)
+        self.largest = largest
+        self.h = first if first is not None else self._first_step()
+        self._grow = True
+
+    def _first_step(self) -> float:
+        """A step in which the acceleration moves the robot by a tenth of the tolerance's square root."""
+        scale = self.system.internal.scale
+        size = max(float(np.sqrt(np.mean((self.a / scale) ** 2))), 1e-12)
+        return float(np.clip(np.sqrt(self._core._p[6] / size), 1e-9, self.largest))
+
+    def advance(self, end: float) -> str | None:
+        """One step whose estimated error meets the tolerance."""
+        remaining = end - self.t
+        for _ in range(60):
+            h = min(self.h, self.largest)
+            if h >= remaining * (1 - 1e-9):
+                h = remaining
+            elif h > 0.5 * remaining:
+                h = 0.5 * remaining
+            status, error = self._core.try_step(h, *self._drive(self.t + h))
+            if status == "ok" and error <= 1.0:
+                self._accept(self.t + h if h < remaining else end)
+                factor = min(3.0, 0.9 * max(error, 1e-6) ** (-1 / 3))
+                if factor > 1.4 and self._grow:
+                    self.h = h * factor  # otherwise keep h and with it the factorisation
+                elif factor < 0.95:
+                    self.h = h * factor
+                elif h == self.h or h > self.h:
+                    self.h = h
+                self._grow = True
+                return None
+            self.statistics.rejected += 1
+            self._grow = False
+            self.h = h * (max(0.2, 0.9 * error ** (-1 / 3)) if status == "ok" else 0.25)
+            if self.h < 1e-13 * max(1.0, abs(self.t)):
+                break
+        return (
+            f"the step fell below {self.h:.1e} s at t = {self.t:.6g} s; the motion may be singular there, the inputs "
+            "discontinuous, or the tolerances too tight"
+        )
+
+
+class OdeStepper:
+    """SciPy's (or SUNDIALS') integrators on the first-order form, with the exact Jacobian where one is used."""
+
+    def __init__(
+        self,
+        system: System,
+        drive: Drive,
+        method: str,
+        t: float,
+        q: Array,
+        v: Array,
+        end: float,
+        options: dict[str, Any],
+    ) -> None:
+        self.system = system
+        self.statistics: Statistics = options["statistics"]
+        self._ode = ChartedODE(system, drive)
+        self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
+        self.t, self.q, self.v = t, q.copy(), v.copy()
+        self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
+        self._dense: Any = None
+
+    def advance(self, end: float) -> str | None:
+        """One step of the integrator's own choice."""
+        message = self._solver.step()
+        self.statistics.residuals = self._solver.nfev
+        self.statistics.factorisations = self._solver.nlu
+        if self._solver.status == "failed":
+            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
+        self._dense = self._solver.dense_output()
+        self.t = float(self._solver.t)
+        self.q, self.v = self._ode.split(self._solver.y)
+        self.a = self._ode.rhs(self.t, self._solver.y)[self.system.nq :]
+        self.statistics.steps += 1
+        return None
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """The integrator's own dense output."""
+        return self._ode.split(self._dense(t))
