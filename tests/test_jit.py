@@ -20,7 +20,7 @@ from robots import BASES, JOINTS, SILICONE, add_random_link, random_inertia
 PACKAGE = Path(pl.__file__).parent
 NOTICE = "pliant: compiling kernels"
 
-interpreted = pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
+compiled_only = pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_digest_ignores_what_is_never_compiled(copied):
     assert source_digest(copied) == before
 
 
-@interpreted
+@compiled_only
 def test_notice_and_cache_and_an_edited_callee(copied):
     """The life of a cache: cold, warm, warm again, and cold after a callee in another file was edited."""
     cold = run(copied, EXP + "lie.log(lie.exp([0, 0, 0, 1, 2, 3]))")  # two kernels, one notice
@@ -181,7 +181,7 @@ def tree(seed: int, kinds: list[str], joints: list[str]) -> pl.System:
     return robot.compile()
 
 
-@interpreted
+@compiled_only
 def test_no_robot_compiles_anything_anew():
     first = tree(0, ["body", "legendre"], ["free", "revolute"])
     called = ask_everything(first, 0)

@@ -1,6 +1,7 @@
 """pliant: soft-rigid robots with strain-parameterised Cosserat rods and exact derivatives."""
 
 from . import lie
+from .analysis.linear import Linearization, Modes, linearize, modes, static_jacobian
 from .basis import (
     Basis,
     Chebyshev,
@@ -29,6 +30,7 @@ from .model.joints import (
     Universal,
 )
 from .model.links import Frame, Link, constant_strain, helix
+from .model.loads import PointWrench
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
 from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
@@ -69,12 +71,15 @@ __all__ = [
     "Joint",
     "Legendre",
     "LinearElements",
+    "Linearization",
     "Link",
     "Material",
+    "Modes",
     "Momentum",
     "Monomial",
     "PiecewiseConstant",
     "Planar",
+    "PointWrench",
     "Pose",
     "Prismatic",
     "QuadraticElements",
@@ -91,8 +96,11 @@ __all__ = [
     "constant_strain",
     "helix",
     "lie",
+    "linearize",
+    "modes",
     "rotate",
     "simulate",
     "solve_statics",
+    "static_jacobian",
     "translate",
 ]

@@ -6,6 +6,7 @@ that maps names to rows of that table.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from .kernels import layout
 from .kernels.actuation import Lines
 from .kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
+from .kernels.wrenches import Wrenches
 from .model.actuators import Tendon
 from .model.joints import Joint
 from .model.links import Body, Frame, Link, Rod
@@ -87,6 +89,7 @@ class Assembly:
     spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
     dof_names: tuple[str, ...]
     lines: Lines
+    wrenches: Wrenches
     input_names: tuple[str, ...]
 
 
@@ -169,7 +172,8 @@ class _Builder:
         """Emit a rod as one block, or as several joined at attachments and element ends."""
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
-        named = [float(f.X or 0.0) for f in self.robot.frames.values() if f.link == link.name]
+        frames = [*self.robot.frames.values(), *(w.frame for w in self.robot.wrenches.values())]
+        named = [float(f.X or 0.0) for f in frames if f.link == link.name]
         inside = [x for x in attached + named if SAME < x < 1 - SAME]
         grid = rod_grid(rod.strains.breakpoints, rod.points_per_element, extra=inside)
         self.check_points(link, rod, grid)
@@ -311,6 +315,8 @@ class _Builder:
         """The finished tables."""
         spans = self.spans()
         carries = {block[layout.PSTEP] for block in self.blocks}
+        for wrench in self.robot.wrenches.values():
+            carries.add(_anchor(self.grids, self.anchors, wrench.frame).step)
         for i, (row, M) in enumerate(zip(self.steps, self.inertias)):
             row[layout.S_INERTIA] = _store_inertia(self.data[i], M)
             row[layout.S_CARRIES] = int(row[layout.S_INERTIA] != MASSLESS or i in carries)
@@ -430,6 +436,23 @@ def _lines(builder: _Builder) -> Lines:
     )
 
 
+def _wrenches(builder: _Builder, inputs: tuple[str, ...]) -> Wrenches:
+    """Steps, offsets and values of all point wrenches."""
+    place, data = [], []
+    for name, wrench in builder.robot.wrenches.items():
+        anchor = _anchor(builder.grids, builder.anchors, wrench.frame)
+        if anchor.step < 0:
+            continue
+        index = -1 if wrench.constant else inputs.index(name)
+        place.append([anchor.step, int(wrench.axes == "world"), index])
+        offset = anchor.offset
+        data.append(np.concatenate([offset.rotation.ravel(), offset.translation, wrench.moment, wrench.force]))
+    return Wrenches(
+        place=np.array(place, dtype=np.int64).reshape(-1, 3),
+        data=np.array(data, dtype=np.float64).reshape(-1, 18),
+    )
+
+
 def _tendon_points(rod: Rod, grid: Grid, tendon: Tendon) -> tuple[Array, Array]:
     """Quadrature of a tendon: the rod's own points, or Gauss points of the part that it runs through."""
     if tendon.start <= SAME and tendon.end >= 1 - SAME:
@@ -456,6 +479,7 @@ def assemble(robot: Robot) -> Assembly:
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
         )
     builder.walk()
+    inputs = (*robot.tendons, *(name for name, wrench in robot.wrenches.items() if not wrench.constant))
     K, D, rest, springs = _resistance(builder)
     links = {
         link.name: LinkInfo(
@@ -484,22 +508,28 @@ def assemble(robot: Robot) -> Assembly:
         spatial=spatial,
         dof_names=_dof_names(robot),
         lines=_lines(builder),
-        input_names=tuple(robot.tendons),
+        wrenches=_wrenches(builder, inputs),
+        input_names=inputs,
     )
 
 
 def anchor_of(assembly: Assembly, frame: Frame) -> Anchor:
     """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
+    grids = {name: info.grid for name, info in assembly.links.items() if info.grid is not None}
+    return _anchor(grids, {name: info.anchors for name, info in assembly.links.items()}, frame)
+
+
+def _anchor(grids: Mapping[str, Grid], anchors: Mapping[str, Sequence[Anchor]], frame: Frame) -> Anchor:
     if frame.link == "world":
         return Anchor(-1, frame.offset)
-    info = assembly.links[frame.link]
-    if info.grid is None:
-        return info.anchors[0].then(frame.offset)
+    if frame.link not in grids:
+        return anchors[frame.link][0].then(frame.offset)
     X = 1.0 if frame.X is None else frame.X
-    k = int(np.argmin(np.abs(info.grid.X - X)))
-    if abs(info.grid.X[k] - X) > SAME:
+    points = grids[frame.link].X
+    k = int(np.argmin(np.abs(points - X)))
+    if abs(points[k] - X) > SAME:
         raise ValueError(
             f"X = {X:g} on rod {frame.link!r} is not a point of the compiled robot. Name it before compiling with "
             f"robot.add_frame('...', rod.at({X:g})); for poses alone, rod_poses works at any X."
         )
-    return info.anchors[k].then(frame.offset)
+    return anchors[frame.link][k].then(frame.offset)

@@ -85,8 +85,8 @@ class System:
         self.nu = len(assembly.input_names)
         inner = _internal_tables(assembly)
         work = layout.make_work(assembly.tables)
-        self.packed, views = engine.pack(assembly.tables, inner, assembly.lines, work)
-        self.tables, self.internal, self.lines, self._work = views
+        self.packed, views = engine.pack(assembly.tables, inner, assembly.lines, assembly.wrenches, work)
+        self.tables, self.internal, self.lines, self.wrenches, self._work = views
         self._zero = np.zeros(self.nv)
         self._no_input = np.zeros(self.nu)
         self.pivot = np.zeros(self.nv, dtype=np.int64)
@@ -385,14 +385,19 @@ class System:
         return array
 
     def tendon_lengths(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Lengths of the tendons [m], shape (nu,), and their derivatives in q, shape (nu, nv)."""
+        """Lengths of the tendons [m], shape (nu,), and their derivatives in q, shape (nu, nv); zero for other inputs."""
         lengths, jacobian = np.empty(self.nu), np.empty((self.nu, self.nv))
         actuation.tendon_lengths(self.lines, self.check_q(q), self._work.line, lengths, jacobian)
         return lengths, jacobian
 
     def actuation_matrix(self, q: ArrayLike) -> Array:
         """B(q) (nv, nu): the generalised force of the inputs is B u."""
-        return -self.tendon_lengths(q)[1].T
+        B = -self.tendon_lengths(q)[1].T
+        for name, wrench in self._robot.wrenches.items():
+            if not wrench.constant:
+                F = np.concatenate([wrench.moment, wrench.force])
+                B[:, self.input_names.index(name)] = self.jacobian(wrench.frame, q, reference=wrench.axes).T @ F
+        return B
 
     def residual(
         self,

@@ -54,6 +54,7 @@ from .layout import (
     XI1,
     XI2,
 )
+from .wrenches import apply_wrenches
 
 
 @inline
@@ -218,6 +219,16 @@ def scatter(t, columns, out):
         out[i] = 0.0
     for k in range(columns.shape[0]):
         out[t.col_v[k]] += columns[k]
+
+
+@routine
+def loaded_newton_euler(t, work, wrenches, q, v, a, u, out):
+    """ID(q, v, a) minus the generalised forces of the point wrenches; `out` is (nv,)."""
+    forward(t, q, v, a, work)
+    point_forces(t, work)
+    apply_wrenches(wrenches, work.state, u)
+    backward(t, work, work.tau)
+    scatter(t, work.tau, out)
 
 
 @routine

@@ -19,6 +19,7 @@ from .linear import cholesky, cholesky_solve
 from .newton import CONVERGED, SINGULAR, alpha_step, statics
 from .residual import residual, residual_tangent
 from .tangent import tangent
+from .wrenches import Wrenches
 
 ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA = (np.int64(k) for k in range(8))
 PARAMETERS = 32  # length of the parameter array: inputs from 0, reports from 16, memory of the integrator from 24
@@ -32,19 +33,25 @@ class Packed(NamedTuple):
     buffer: Floats  # the workspace
 
 
-_N_TABLES, _N_INTERNAL, _N_LINES, _N_WORK = (len(T._fields) for T in (Tables, Internal, Lines, Work))
-_T0, _C0, _L0, _W0 = (np.int64(k) for k in (0, _N_TABLES, _N_TABLES + _N_INTERNAL, _N_TABLES + _N_INTERNAL + _N_LINES))
+_N_TABLES, _N_INTERNAL, _N_LINES, _N_WRENCHES, _N_WORK = (
+    len(T._fields) for T in (Tables, Internal, Lines, Wrenches, Work)
+)
+_T0 = np.int64(0)
+_C0 = np.int64(_N_TABLES)
+_L0 = np.int64(_C0 + _N_INTERNAL)
+_P0 = np.int64(_L0 + _N_LINES)
+_W0 = np.int64(_P0 + _N_WRENCHES)
 _HEADER = 4 * (int(_W0) + _N_WORK)
 
 
 def pack(
-    tables: Tables, internal: Internal, lines: Lines, work: Work
-) -> tuple[Packed, tuple[Tables, Internal, Lines, Work]]:
+    tables: Tables, internal: Internal, lines: Lines, wrenches: Wrenches, work: Work
+) -> tuple[Packed, tuple[Tables, Internal, Lines, Wrenches, Work]]:
     """Copy all arrays into three; returns these and the same tables as views of them."""
     header = np.zeros((_HEADER // 4, 4), dtype=np.int64)
     parts: dict[str, list[np.ndarray]] = {"ints": [], "floats": [], "buffer": []}
     sizes = {"ints": _HEADER, "floats": 0, "buffer": 0}
-    for k, array in enumerate([*tables, *internal, *lines, *work]):
+    for k, array in enumerate([*tables, *internal, *lines, *wrenches, *work]):
         kind = "buffer" if k >= _W0 else "ints" if array.dtype == np.int64 else "floats"
         header[k, 0] = sizes[kind]
         header[k, 1 : 1 + array.ndim] = array.shape
@@ -53,11 +60,12 @@ def pack(
     ints = np.concatenate([header.ravel(), *parts["ints"]])
     packed = Packed(ints, np.concatenate(parts["floats"]), np.concatenate(parts["buffer"]))
     views = []
-    for k, array in enumerate([*tables, *internal, *lines, *work]):
+    for k, array in enumerate([*tables, *internal, *lines, *wrenches, *work]):
         source = packed.buffer if k >= _W0 else packed.ints if array.dtype == np.int64 else packed.floats
         views.append(source[header[k, 0] : header[k, 0] + array.size].reshape(array.shape))
-    t, c, n, w = (int(k) for k in (_T0, _C0, _L0, _W0))
-    return packed, (Tables(*views[t:c]), Internal(*views[c:n]), Lines(*views[n:w]), Work(*views[w:]))
+    t, c, n, p, w = (int(k) for k in (_T0, _C0, _L0, _P0, _W0))
+    tuples = Tables(*views[t:c]), Internal(*views[c:n]), Lines(*views[n:p]), Wrenches(*views[p:w]), Work(*views[w:])
+    return packed, tuples
 
 
 @routine
@@ -126,6 +134,13 @@ def unpack_lines(i, f):
 
 
 @routine
+def unpack_wrenches(i, f):
+    """`Wrenches` as views."""
+    k = _P0
+    return Wrenches(view2(i, i, k), view2(i, f, k + 1))
+
+
+@routine
 def unpack_work(i, w):
     """`Work` as views."""
     k = _W0
@@ -134,29 +149,30 @@ def unpack_work(i, w):
         view2(i, w, k + 1),
         view3(i, w, k + 2),
         view3(i, w, k + 3),
-        view2(i, w, k + 4),
+        view3(i, w, k + 4),
         view2(i, w, k + 5),
         view2(i, w, k + 6),
-        view3(i, w, k + 7),
+        view2(i, w, k + 7),
         view3(i, w, k + 8),
-        view2(i, w, k + 9),
+        view3(i, w, k + 9),
         view2(i, w, k + 10),
         view2(i, w, k + 11),
-        view3(i, w, k + 12),
-        view1(i, w, k + 13),
+        view2(i, w, k + 12),
+        view3(i, w, k + 13),
         view1(i, w, k + 14),
-        view2(i, w, k + 15),
+        view1(i, w, k + 15),
         view2(i, w, k + 16),
         view2(i, w, k + 17),
-        view1(i, w, k + 18),
+        view2(i, w, k + 18),
         view1(i, w, k + 19),
+        view1(i, w, k + 20),
     )
 
 
 @routine
-def forward_dynamics(t, work, c, lines, q, v, u, tau, acceleration, S):
+def forward_dynamics(t, work, c, lines, wrenches, q, v, u, tau, acceleration, S):
     """Acceleration from M a = −r(q, v, 0); S[0] gets the Cholesky factor of M. Returns a status."""
-    residual(t, work, c, lines, q, v, work.zero, u, tau, acceleration)
+    residual(t, work, c, lines, wrenches, q, v, work.zero, u, tau, acceleration)
     mass_matrix(t, work, q, S)
     if not cholesky(S[0]):
         return SINGULAR
@@ -189,25 +205,47 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     work = unpack_work(ints, buffer)
     c = unpack_internal(ints, floats)
     lines = unpack_lines(ints, floats)
+    wrenches = unpack_wrenches(ints, floats)
     status = CONVERGED
     if job == ID:
         newton_euler(t, work, q, v, w, v1)
     elif job == DERIVATIVES:
-        tangent(t, work, q, v, w, p[0], p[1], p[2], v1, S)
+        tangent(t, work, wrenches, False, q, v, w, u, p[0], p[1], p[2], v1, S)
     elif job == RESIDUAL:
-        residual(t, work, c, lines, q, v, w, u, tau, v1)
+        residual(t, work, c, lines, wrenches, q, v, w, u, tau, v1)
     elif job == TANGENT:
-        residual_tangent(t, work, c, lines, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
+        residual_tangent(t, work, c, lines, wrenches, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
     elif job == MASS:
         mass_matrix(t, work, q, S)
     elif job == FORWARD:
-        status = forward_dynamics(t, work, c, lines, q, v, u, tau, w1, S)
+        status = forward_dynamics(t, work, c, lines, wrenches, q, v, u, tau, w1, S)
     elif job == STATICS:
         status = statics(
-            t, work, c, lines, q1, u, tau, p[0], int(p[1]), p[2], p[3] != 0.0, S[:1], S[1], q, pivot, p[16:22]
+            t, work, c, lines, wrenches, q1, u, tau, p[0], int(p[1]), p[2], p[3] != 0.0, S[:1], S[1], q, pivot, p[16:22]
         )
     elif job == ALPHA:
         status = alpha_step(
-            t, work, c, lines, q, v, w, a, u, tau, p[0], p[1:5], p[5:9], S, pivot, p[24:27], q1, v1, w1, a1, p[16:21]
+            t,
+            work,
+            c,
+            lines,
+            wrenches,
+            q,
+            v,
+            w,
+            a,
+            u,
+            tau,
+            p[0],
+            p[1:5],
+            p[5:9],
+            S,
+            pivot,
+            p[24:27],
+            q1,
+            v1,
+            w1,
+            a1,
+            p[16:21],
         )
     return status

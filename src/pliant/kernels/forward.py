@@ -183,12 +183,15 @@ def manifold_step(kind, q, o, cols, col0, R, p, V, A):
 @routine
 def set_world(t, q, work):
     """Fill the last row of the state, the world seen from the moving origin."""
-    origin = get3(t.place[0], PLACE_P)
-    R = get9(t.place[0], PLACE_R)
+    b = 0
+    for k in range(t.block.shape[0] - 1, -1, -1):  # the first free root, or the first block
+        if t.block[k, PSTEP] < 0 and t.block[k, KIND] == FREE:
+            b = k
+    R = get9(t.place[b], PLACE_R)
     out = work.origin
-    put3(out, 0, origin)
-    if t.block[0, KIND] == FREE:
-        o = t.block[0, QPOS]
+    put3(out, 0, get3(t.place[b], PLACE_P))
+    if t.block[b, KIND] == FREE:
+        o = t.block[b, QPOS]
         for i in range(3):
             out[i] += R[3 * i] * q[o + 4].real + R[3 * i + 1] * q[o + 5].real + R[3 * i + 2] * q[o + 6].real
     row = work.state[-1]

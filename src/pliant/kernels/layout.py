@@ -13,7 +13,7 @@ Children always start at the *end* of their parent block. Columns are numbered b
 The last row of per-step arrays belongs to the world, so a root block with parent step −1 reads and writes there:
 after the backward pass it holds the total wrench and the composite inertia of the robot.
 
-Poses are kept relative to a moving origin (the place of the first block) so that a robot far from the world's
+Poses are kept relative to a moving origin (the first free-floating root, else the first block) so that a robot far from the world's
 origin loses no digits.
 """
 
@@ -59,7 +59,9 @@ STATE_WIDTH = 82 + 6
 OP_S, OP_S2, OP_R, OP_W, OP_Y = _codes(0, 18, 36, 72, 108)
 OP_WIDTH = 144
 
-N_EXTRA = np.int64(13)  # columns [Nᶜ | Iᶜ | fᶜ] that ride along with the derivative columns
+# columns [Nᶜ | Iᶜ | fᶜ] that ride along with the derivative columns, and [Kᶜ] behind them if there are loads
+N_EXTRA = np.int64(13)
+N_LOADED = np.int64(19)
 
 
 class Tables(NamedTuple):
@@ -84,14 +86,15 @@ class Work(NamedTuple):
     state: Floats  # (steps + 1, STATE_WIDTH); the last row is the world
     inertia: Floats  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
     bias: Floats  # (steps + 1, 6, 6) the matrix N of MATH §3
+    load: Floats  # (steps + 1, 6, 6) the matrix K of loads, see `wrenches`
     op: Floats  # (steps, OP_WIDTH) operators of rod steps, see `rod_operators`
     wide1: Floats  # (6, 2Σ) rod steps: [R | J]
     wide2: Floats  # (6, 3Σ) rod steps: [W | Y | J]
     ends: Floats  # (4, 6, columns) J, R, W, Y of each block's own columns at its end
     force: Floats  # (3, 6, columns) U, B, C of MATH §3
-    x: Floats  # (6, 3n + 13)
-    g: Floats  # (12, 3n + 13)
-    h: Floats  # (n, 3n + 13)
+    x: Floats  # (6, 3n + 19)
+    g: Floats  # (12, 3n + 19)
+    h: Floats  # (n, 3n + 19)
     out: Floats  # (3, columns, columns)
     tau: Floats  # (columns,)
     origin: Floats  # (3,)
@@ -108,7 +111,7 @@ def make_work(tables: Tables, dtype: type = np.float64) -> Work:
     rod_columns = tables.phi.shape[1]
     nv = int(tables.col_v.max(initial=-1)) + 1
     n = int(tables.block[:, COLS].max(initial=1))
-    width = 3 * n + int(N_EXTRA)
+    width = 3 * n + int(N_LOADED)
 
     def zeros(*shape: int) -> Floats:
         return np.zeros(shape, dtype=dtype)
@@ -118,6 +121,7 @@ def make_work(tables: Tables, dtype: type = np.float64) -> Work:
         state=zeros(steps + 1, STATE_WIDTH),
         inertia=zeros(steps + 1, 6, 6),
         bias=zeros(steps + 1, 6, 6),
+        load=zeros(steps + 1, 6, 6),
         op=zeros(steps, OP_WIDTH),
         wide1=zeros(6, 2 * rod_columns),
         wide2=zeros(6, 3 * rod_columns),

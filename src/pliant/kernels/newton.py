@@ -36,7 +36,7 @@ def potential(t, work, c, lines, q, u, tau, sums):
 
 
 @routine
-def force_size(c, lines, q, r, work, u, tau, scale):
+def force_size(c, q, r, work, u, tau, scale):
     """Largest scaled single force: elastic, actuation, τ, and the rest; what a residual is compared with."""
     elastic(c, q, work.force_v[0], work.force_v[1])
     size = 0.0
@@ -47,7 +47,9 @@ def force_size(c, lines, q, r, work, u, tau, scale):
 
 
 @routine
-def statics(t, work, c, lines, q, u, tau, tolerance, iterations, radius, use_energy, K, A, trial, pivot, info):
+def statics(
+    t, work, c, lines, wrenches, q, u, tau, tolerance, iterations, radius, use_energy, K, A, trial, pivot, info
+):
     """Minimise the potential energy, or drive the residual to zero, from q (overwritten).
 
     Newton's step with the exact tangent; where the tangent is not positive definite it is shifted until it is, so that
@@ -63,8 +65,8 @@ def statics(t, work, c, lines, q, u, tau, tolerance, iterations, radius, use_ene
     stalls = 0
     for it in range(iterations + 1):
         info[0] = it
-        residual_tangent(t, work, c, lines, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
-        size = force_size(c, lines, q, r, work, u, tau, scale)
+        residual_tangent(t, work, c, lines, wrenches, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
+        size = force_size(c, q, r, work, u, tau, scale)
         norm = 0.0
         for k in range(nv):
             norm = max(norm, abs(scale[k] * r[k]))
@@ -132,7 +134,7 @@ def statics(t, work, c, lines, q, u, tau, tolerance, iterations, radius, use_ene
                 if energy1 <= energy0 + 1e-4 * factor * slope + 4e-15 * (parts0 + parts1):
                     accepted = True
             else:
-                residual(t, work, c, lines, trial, zero, zero, u, tau, r)
+                residual(t, work, c, lines, wrenches, trial, zero, zero, u, tau, r)
                 norm1 = 0.0
                 for k in range(nv):
                     norm1 = max(norm1, abs(scale[k] * r[k]))
@@ -197,7 +199,9 @@ def scaled_factor(S, scale, pivot):
 
 
 @routine
-def alpha_step(t, work, c, lines, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info):
+def alpha_step(
+    t, work, c, lines, wrenches, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info
+):
     """One step of the Lie-group generalised-α method from (q₀, v₀, v̇₀ = w₀, a₀) to (q₁, v₁, w₁, a₁).
 
     alpha (4,): αm, αf, β, γ. tol (4,): rtol, atol, Newton tolerance relative to these, iterations. S (1, nv, nv) and
@@ -229,7 +233,7 @@ def alpha_step(t, work, c, lines, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
         for it in range(limit):
             integrate(c.shift, c.spatial, q0, move, q1)
             if memory[0] == 0.0 or (attempt >= 2 and it > 0):
-                residual_tangent(t, work, c, lines, q1, v1, w1, u, tau, 1.0, cv, ca, r, S)
+                residual_tangent(t, work, c, lines, wrenches, q1, v1, w1, u, tau, 1.0, cv, ca, r, S)
                 if not scaled_factor(S[0], scale, pivot):
                     memory[0] = 0.0
                     return SINGULAR
@@ -237,7 +241,7 @@ def alpha_step(t, work, c, lines, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
                 memory[1] = h
                 info[1] += 1.0
             else:
-                residual(t, work, c, lines, q1, v1, w1, u, tau, r)
+                residual(t, work, c, lines, wrenches, q1, v1, w1, u, tau, r)
             info[0] += 1.0
             info[2] += 1.0
             for k in range(nv):

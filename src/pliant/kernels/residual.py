@@ -1,11 +1,11 @@
 """The equation of motion as one residual and its tangent: what every solver sees.
 
-``r(q, v, a, u) = ID(q, v, a) + elastic(q) + D v + Σ u ∂ℓ/∂q − τ``
+``r(q, v, a, u) = ID(q, v, a) + elastic(q) + D v + Σ u ∂ℓ/∂q − Σ Jᵀ F(u) − τ``
 """
 
 from .._jit import routine
 from .actuation import add_actuation, add_actuation_tangent
-from .dynamics import newton_euler
+from .dynamics import loaded_newton_euler
 from .internal import add_internal_tangent, damping, elastic
 from .tangent import tangent
 
@@ -25,20 +25,20 @@ def add_other_forces(work, c, lines, q, v, u, tau, r):
 
 
 @routine
-def residual(t, work, c, lines, q, v, a, u, tau, r):
+def residual(t, work, c, lines, wrenches, q, v, a, u, tau, r):
     """The residual r (nv,)."""
-    newton_euler(t, work, q, v, a, r)
+    loaded_newton_euler(t, work, wrenches, q, v, a, u, r)
     add_other_forces(work, c, lines, q, v, u, tau, r)
 
 
 @routine
-def residual_tangent(t, work, c, lines, q, v, a, u, tau, cq, cv, ca, r, out):
+def residual_tangent(t, work, c, lines, wrenches, q, v, a, u, tau, cq, cv, ca, r, out):
     """The residual and out[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a; out (1, nv, nv) is overwritten."""
     for i in range(out.shape[1]):
         row = out[0, i]
         for j in range(out.shape[2]):
             row[j] = 0.0
-    tangent(t, work, q, v, a, cq, cv, ca, r, out)
+    tangent(t, work, wrenches, wrenches.place.shape[0] > 0, q, v, a, u, cq, cv, ca, r, out)
     add_other_forces(work, c, lines, q, v, u, tau, r)
     add_internal_tangent(c, q, cq, cv, out[0])
     if lines.point.shape[0] > 0:

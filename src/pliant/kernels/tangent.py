@@ -42,6 +42,7 @@ from .layout import (
     FW,
     KIND,
     N_EXTRA,
+    N_LOADED,
     OM,
     OP_R,
     OP_S,
@@ -63,6 +64,7 @@ from .layout import (
     XI1,
     XI2,
 )
+from .wrenches import apply_wrenches, wrench_tangents
 
 
 @routine
@@ -94,6 +96,19 @@ def add_product6(M, src, so, x, n):
         xr = x[r]
         for k in range(n):
             xr[k] += m0 * s0[k] + m1 * s1[k] + m2 * s2[k] + m3 * s3[k] + m4 * s4[k] + m5 * s5[k]
+
+
+@routine
+def add_scaled_product(scale, M, src, so, x, n):
+    """x[:, :n] += scale · M src[:, so:so+n]."""
+    for r in range(6):
+        for c in range(6):
+            m = scale * M[r, c]
+            if m != 0.0:
+                s = src[c, so : so + n]
+                xr = x[r]
+                for k in range(n):
+                    xr[k] += m * s[k]
 
 
 @routine
@@ -201,13 +216,15 @@ def expand_rows(phi, first, ranges, g, h, width):
 
 
 @routine
-def rod_backward(block, step, data, phi, state, inertia, bias, op_all, wide1, wide2, x, g, h, nm, cq, general):
+def rod_backward(
+    block, step, data, phi, state, inertia, bias, load, op_all, wide1, wide2, x, g, h, nm, cq, general, loaded
+):
     """Diagonal block, E, H and tau of a rod block in `h`; U, B, C and composites in `x`."""
     n = block[COLS]
     first = block[STEP0]
     last = first + block[STEPS] - 1
     wide = nm * n
-    width = wide + N_EXTRA
+    width = wide + (N_LOADED if loaded else N_EXTRA)
     n1 = n if nm == 1 else 2 * n
     clear(x, 6, width)
     clear(h, n, width)
@@ -226,6 +243,11 @@ def rod_backward(block, step, data, phi, state, inertia, bias, op_all, wide1, wi
                     x[r, wide + c] += bias[i, r, c]
                     x[r, wide + 6 + c] += inertia[i, r, c]
                 x[r, wide + 12] += row[FW + r]
+            if loaded:
+                add_scaled_product(cq, load[i], wide1, 2 * o + n, x, n)
+                for r in range(6):
+                    for c in range(6):
+                        x[r, wide + 13 + c] += load[i, r, c]
         if not active:
             continue
         mc = (x[0, wide + 12], x[1, wide + 12], x[2, wide + 12])
@@ -253,7 +275,7 @@ def rod_backward(block, step, data, phi, state, inertia, bias, op_all, wide1, wi
 
 
 @routine
-def joint_backward(block, state, inertia, bias, ends, x, h, nm, cq):
+def joint_backward(block, state, inertia, bias, load, ends, x, h, nm, cq, loaded):
     """The same as `rod_backward` for a joint."""
     n = block[COLS]
     col0 = block[COL0]
@@ -311,6 +333,12 @@ def joint_backward(block, state, inertia, bias, ends, x, h, nm, cq):
     if cq != 0.0:
         add_force_term(cq, m, f, J, col0, x, n)
     width = wide + N_EXTRA
+    if loaded:
+        add_scaled_product(cq, load[i], J, col0, x, n)
+        for r in range(6):
+            for c in range(6):
+                x[r, wide + 13 + c] = load[i, r, c]
+        width = wide + N_LOADED
     for k in range(n):
         c = col0 + k
         s0, s1, s2, s3, s4, s5 = J[0, c], J[1, c], J[2, c], J[3, c], J[4, c], J[5, c]
@@ -356,7 +384,7 @@ def add_row_product3(coef, e, X, i, c0, m, out):
 
 
 @routine
-def distribute(block, spans, ends, force, x, h, tau, nm, general, out):
+def distribute(block, spans, ends, force, x, h, tau, nm, cq, general, loaded, out):
     """Write the rows of a block: its own columns, its ancestors' and its descendants'."""
     n = block[COLS]
     col0 = block[COL0]
@@ -376,6 +404,9 @@ def distribute(block, spans, ends, force, x, h, tau, nm, general, out):
         i = col0 + k
         hk = h[k]
         tau[i] = hk[wide + 12]
+        if loaded:
+            for j in range(6):
+                hk[wide + 13 + j] *= cq
         for m in range(nm):
             dst = out[m, i, col0 : col0 + n]
             src = hk[m * n : m * n + n]
@@ -397,6 +428,9 @@ def distribute(block, spans, ends, force, x, h, tau, nm, general, out):
                     add_row_product3(hk, wide, src2, 0, c0, length, dst)
                     if general:
                         add_row_product3(hk, wide, src2, 3, c0, length, dst)
+                if loaded and m == 0:
+                    add_row_product3(hk, wide + 13, J, 0, c0, length, dst)
+                    add_row_product3(hk, wide + 13, J, 3, c0, length, dst)
         below = end - col0 - n
         if below > 0:
             for r in range(6):
@@ -406,12 +440,14 @@ def distribute(block, spans, ends, force, x, h, tau, nm, general, out):
 
 
 @routine
-def add_to_parent(x, wide, p, state, inertia, bias):
+def add_to_parent(x, wide, p, state, inertia, bias, load, loaded):
     """Hand the composite N, I and f of a block to the step that carries it."""
     for r in range(6):
         for c in range(6):
             bias[p, r, c] += x[r, wide + c]
             inertia[p, r, c] += x[r, wide + 6 + c]
+            if loaded:
+                load[p, r, c] += x[r, wide + 13 + c]
         state[p, FW + r] += x[r, wide + 12]
 
 
@@ -429,8 +465,8 @@ def scatter_matrix(t, columns, out):
 
 
 @routine
-def tangent(t, work, q, v, a, cq, cv, ca, tau, out):
-    """ID and its derivatives.
+def tangent(t, work, wrenches, loaded, q, v, a, u, cq, cv, ca, tau, out):
+    """ID and its derivatives; with `loaded`, minus the generalised forces of the point wrenches.
 
     If `out` is (3, nv, nv) it gets ∂ID/∂q, ∂ID/∂v and ∂ID/∂a = M. If it is (1, nv, nv) it gets the fused tangent
     cq ∂ID/∂q + cv ∂ID/∂v + ca M. On manifold joints ∂/∂q is along the right perturbation g·exp(δ).
@@ -441,6 +477,10 @@ def tangent(t, work, q, v, a, cq, cv, ca, tau, out):
         cq = 1.0
     forward(t, q, v, a, work)
     point_forces(t, work)
+    if loaded:
+        apply_wrenches(wrenches, work.state, u)
+        wrench_tangents(wrenches, work.state, u, work.load)
+    load = work.load
     state, inertia, bias, x, h = work.state, work.inertia, work.bias, work.x, work.h
     op, wide1, wide2, ends = work.op, work.wide1, work.wide2, work.ends
     general = t.flags[0] != 0
@@ -463,6 +503,7 @@ def tangent(t, work, q, v, a, cq, cv, ca, tau, out):
                 state,
                 inertia,
                 bias,
+                load,
                 op,
                 wide1,
                 wide2,
@@ -472,11 +513,12 @@ def tangent(t, work, q, v, a, cq, cv, ca, tau, out):
                 nm,
                 cq,
                 general,
+                loaded,
             )
         else:
-            joint_backward(block, state, inertia, bias, ends, x, h, nm, cq)
-        add_to_parent(x, nm * block[COLS], block[PSTEP], state, inertia, bias)
-        distribute(block, t.spans, ends, work.force, x, h, work.tau, nm, general, target)
+            joint_backward(block, state, inertia, bias, load, ends, x, h, nm, cq, loaded)
+        add_to_parent(x, nm * block[COLS], block[PSTEP], state, inertia, bias, load, loaded)
+        distribute(block, t.spans, ends, work.force, x, h, work.tau, nm, cq, general, loaded, target)
     if t.flags[1] == 0:
         for m in range(nm):
             scatter_matrix(t, work.out[m], out[m])

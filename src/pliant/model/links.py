@@ -100,7 +100,8 @@ class Rod:
         Cross-section and material; or give the densities below directly.
     stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
         Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
-        follow from section and material.
+        follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should
+        be a multiple of the identity where there is gravity (otherwise its force has no potential).
     reference_strain : array (6,) or function of X, optional
         Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
     points : int, optional

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .actuators import Routing, Tendon
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
+from .loads import PointWrench
 from .pose import PoseLike, as_pose
 from .sections import Material, Section
 from .shapes import Inertia, Shape
@@ -55,6 +56,7 @@ class Robot:
         self.links: list[Link] = []
         self.frames: dict[str, Frame] = {}
         self.tendons: dict[str, Tendon] = {}
+        self.wrenches: dict[str, PointWrench] = {}
 
     # ------------------------------------------------------------ building
 
@@ -193,6 +195,26 @@ class Robot:
         self.tendons[name] = tendon
         return tendon
 
+    def add_wrench(
+        self,
+        name: str,
+        parent: Parent,
+        *,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        axes: Literal["world", "body"] = "world",
+        offset: PoseLike = None,
+        constant: bool = False,
+    ) -> PointWrench:
+        """Add a force and moment at a frame; see `PointWrench`. Unless constant, its factor is the input of that name."""
+        self._check_name(name)
+        try:
+            wrench = PointWrench(self.resolve(parent).at(offset), force, moment, axes, constant)  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"wrench {name!r}: {error}") from None
+        self.wrenches[name] = wrench
+        return wrench
+
     @staticmethod
     def _check_inside(name: str, tendon: Tendon, link: Link) -> None:
         """Error if a tendon leaves the rod's section."""
@@ -237,8 +259,13 @@ class Robot:
             raise TypeError(f"name = {name!r} must be a non-empty string.")
         if name == "world" or "." in name or "@" in name:
             raise ValueError(f"name = {name!r} is not allowed: 'world', '.' and '@' have a meaning of their own.")
-        if name in self.frames or name in self.tendons or any(link.name == name for link in self.links):
-            raise ValueError(f"the name {name!r} is taken already; give each link, frame and tendon its own.")
+        if (
+            name in self.frames
+            or name in self.tendons
+            or name in self.wrenches
+            or any(link.name == name for link in self.links)
+        ):
+            raise ValueError(f"the name {name!r} is taken already; give each link, frame, tendon and wrench its own.")
 
     def resolve(self, place: Parent) -> Frame:
         """The frame that a link, a frame or a name stands for (None: the world).
@@ -318,6 +345,7 @@ class Robot:
         other.links = list(self.links)
         other.frames = dict(self.frames)
         other.tendons = dict(self.tendons)
+        other.wrenches = dict(self.wrenches)
         return other
 
     def __str__(self) -> str:

@@ -1,0 +1,1 @@
+"""Analysis on the exact tangent: linearisation, vibration modes, sensitivities."""
