@@ -139,7 +139,7 @@ def modes(
     modal_damping = np.einsum("ik,ij,jk->k", shapes, D, shapes)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(omega > 0, modal_damping / (2 * np.abs(omega)), 0.0)
-    eigenvalues = np.linalg.eigvals(linearize(system, q, u=inputs, tau=forces).A)
+    eigenvalues = np.linalg.eigvals(linearize(system, q, u=inputs, tau=forces).A).astype(np.complex128)
     order = np.argsort(np.abs(eigenvalues), kind="stable")
     return Modes(omega[:count] / (2 * np.pi), shapes[:, :count], eigenvalues[order], ratios[:count])
 
