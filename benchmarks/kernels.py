@@ -17,27 +17,15 @@ import numba
 import numpy as np
 
 import pliant as pl
-from pliant.kernels import composite, dynamics, layout, tangent
+from pliant.kernels import engine
 
 SILICONE = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
 
 
 @numba.njit
-def repeat_id(n, t, w, q, v, a, tau):
+def repeat(n, job, ints, floats, buffer, q, v, a, u, p, S, pivot, out):
     for _ in range(n):
-        dynamics.inverse_dynamics(t, w, q, v, a, tau)
-
-
-@numba.njit
-def repeat_tangent(n, t, w, q, v, a, tau, out):
-    for _ in range(n):
-        tangent.tangent(t, w, q, v, a, 1.0, 0.5, 0.25, tau, out)
-
-
-@numba.njit
-def repeat_mass(n, t, w, q, out):
-    for _ in range(n):
-        composite.mass_matrix(t, w, q, out)
+        engine.run(job, ints, floats, buffer, q, v, a, v, u, v, p, S, pivot, q, out, out, out)
 
 
 def manipulator(points):
@@ -115,11 +103,15 @@ def pinocchio_chain(n):
 def tasks_of(system):
     """Name → function(n) that repeats one computation n times."""
     rng = np.random.default_rng(0)
-    t, w = system.tables, layout.make_work(system.tables)
     q = system.random(rng, scale=0.5)
     v, a = rng.normal(size=system.nv), rng.normal(size=system.nv)
-    tau = np.zeros(system.nv)
+    out, u, pivot = np.zeros(system.nv), np.zeros(system.nu), np.zeros(system.nv, dtype=np.int64)
     three, one = np.zeros((3, system.nv, system.nv)), np.zeros((1, system.nv, system.nv))
+    p = np.zeros(engine.PARAMETERS)
+    p[:3] = 1.0, 0.5, 0.25
+
+    def inside(job, S):
+        return lambda n: repeat(n, job, *system.packed, q, v, a, u, p, S, pivot, out)
 
     def call_id(n):
         for _ in range(n):
@@ -130,10 +122,10 @@ def tasks_of(system):
             system.inverse_dynamics_derivatives(q, v, a)
 
     return {
-        "ID inside": lambda n: repeat_id(n, t, w, q, v, a, tau),
-        "derivatives inside": lambda n: repeat_tangent(n, t, w, q, v, a, tau, three),
-        "fused inside": lambda n: repeat_tangent(n, t, w, q, v, a, tau, one),
-        "mass matrix inside": lambda n: repeat_mass(n, t, w, q, one),
+        "ID inside": inside(engine.ID, three),
+        "derivatives inside": inside(engine.DERIVATIVES, three),
+        "fused inside": inside(engine.DERIVATIVES, one),
+        "mass matrix inside": inside(engine.MASS, one),
         "ID call": call_id,
         "derivatives call": call_derivatives,
     }

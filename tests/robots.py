@@ -64,7 +64,9 @@ def random_strains(rng: np.random.Generator, basis: pl.Basis) -> pl.Strains:
     return pl.Strains(**{names[k]: basis if rng.random() < 0.7 else pl.Legendre(int(rng.integers(0, 3))) for k in free})
 
 
-def add_random_link(robot: pl.Robot, rng: np.random.Generator, name: str, parent: object, kind: str, joint: str) -> pl.Link:
+def add_random_link(
+    robot: pl.Robot, rng: np.random.Generator, name: str, parent: object, kind: str, joint: str
+) -> pl.Link:
     """A rod (kind = name of a basis) or a body (kind = "body") on `parent`, with offsets before and after the joint."""
     options = {
         "parent": parent,

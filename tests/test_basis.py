@@ -35,9 +35,7 @@ from pliant.basis import (
 )
 from pliant.quadrature import default_points, gauss, rod_grid
 
-GOLDEN = {
-    row["basis"]: row for row in json.loads((Path(__file__).parent / "data" / "bases.json").read_text())
-}
+GOLDEN = {row["basis"]: row for row in json.loads((Path(__file__).parent / "data" / "bases.json").read_text())}
 REFERENCE = {
     "Monomial": Monomial,
     "Legendre": Legendre,

@@ -68,9 +68,7 @@ def test_helical_pitch_is_per_full_turn():
     joint = Helical("x", 0.02)
     np.testing.assert_allclose(joint.screws[0], [1, 0, 0, 0.02 / (2 * np.pi), 0, 0])
     np.testing.assert_allclose(motion(joint, [2 * np.pi]), translate(0.02, 0, 0).matrix, atol=1e-14)
-    np.testing.assert_allclose(
-        motion(Helical("x", -0.02), [4 * np.pi]), translate(-0.04, 0, 0).matrix, atol=1e-14
-    )
+    np.testing.assert_allclose(motion(Helical("x", -0.02), [4 * np.pi]), translate(-0.04, 0, 0).matrix, atol=1e-14)
 
 
 def test_chains_move_in_the_documented_order():
@@ -140,9 +138,7 @@ def test_repr_equality_hash_frozen():
     assert Revolute("z") == Revolute((0, 0, 5)) == Revolute(axis=np.array([0, 0, 1]))
     assert Revolute("z") != Prismatic("z")
     assert Revolute("z") != Revolute("z", stiffness=1)
-    assert (
-        len({Revolute("z", stiffness=[1]), Revolute("z", stiffness=(1.0,)), Free(stiffness=np.eye(6))}) == 2
-    )
+    assert len({Revolute("z", stiffness=[1]), Revolute("z", stiffness=(1.0,)), Free(stiffness=np.eye(6))}) == 2
     with pytest.raises(AttributeError):
         Revolute("z").axis = (1, 0, 0)
     with pytest.raises(ValueError, match="read-only"):

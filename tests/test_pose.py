@@ -119,9 +119,7 @@ def test_unit_axis_names_vectors_and_extreme_lengths():
     assert unit_axis("axis", "-Y").tolist() == [0, -1, 0]
     assert unit_axis("axis", "+z").tolist() == [0, 0, 1]
     for length in (1e-300, 1e-3, 1.0, 1e300):
-        np.testing.assert_allclose(
-            unit_axis("axis", np.array([3.0, 0, -4.0]) * length), [0.6, 0, -0.8], rtol=1e-15
-        )
+        np.testing.assert_allclose(unit_axis("axis", np.array([3.0, 0, -4.0]) * length), [0.6, 0, -0.8], rtol=1e-15)
 
 
 def test_rounded_matrices_are_made_orthonormal_and_exact_ones_kept():

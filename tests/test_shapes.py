@@ -32,9 +32,7 @@ def ball_points(x, y, z):
     s, ws = (NODES + 1) / 2, WEIGHTS / 2
     t = 2 * np.pi * np.arange(16) / 16
     S, C, T = np.meshgrid(s, NODES, t, indexing="ij")
-    p = np.stack(
-        [x * S * C, y * S * np.sqrt(1 - C**2) * np.cos(T), z * S * np.sqrt(1 - C**2) * np.sin(T)], -1
-    )
+    p = np.stack([x * S * C, y * S * np.sqrt(1 - C**2) * np.cos(T), z * S * np.sqrt(1 - C**2) * np.sin(T)], -1)
     w = np.einsum("i,j,k->ijk", ws * s**2, WEIGHTS, np.full(16, np.pi / 8)).ravel() * x * y * z
     return p.reshape(-1, 3), w
 
@@ -88,9 +86,7 @@ def test_matrix_gives_the_kinetic_energy_of_the_points():
     p, w = p + body.com, w * 2.0 / w.sum()
     twist = np.array([0.3, -1.0, 2.0, 0.5, 0.7, -0.9])
     velocity = twist[3:] + np.cross(twist[:3], p)
-    assert 0.5 * twist @ body.matrix @ twist == pytest.approx(
-        0.5 * (w * (velocity**2).sum(1)).sum(), rel=1e-13
-    )
+    assert 0.5 * twist @ body.matrix @ twist == pytest.approx(0.5 * (w * (velocity**2).sum(1)).sum(), rel=1e-13)
 
 
 def test_matrix_is_the_stated_block_form():
@@ -120,9 +116,7 @@ def test_parallel_axis_theorem():
 def test_rotation_swaps_the_axes():
     along_x = Inertia.of(Cylinder(0.2, 0.9), mass=1.0)
     along_z = Inertia.of(Cylinder(0.2, 0.9, axis="z"), mass=1.0)
-    np.testing.assert_allclose(
-        along_x.transformed(rotate("y", -np.pi / 2)).matrix, along_z.matrix, atol=1e-15
-    )
+    np.testing.assert_allclose(along_x.transformed(rotate("y", -np.pi / 2)).matrix, along_z.matrix, atol=1e-15)
 
 
 @settings(deadline=None)
@@ -148,9 +142,7 @@ def test_from_matrix_inverts_matrix(seed):
     np.testing.assert_allclose(back.inertia, body.inertia, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "body", [Inertia(2.0, (3.1, -1.7, 0.9)), Inertia(2.0, (31.0, 7.0, -9.0), (0, 0.1, 0.1))]
-)
+@pytest.mark.parametrize("body", [Inertia(2.0, (3.1, -1.7, 0.9)), Inertia(2.0, (31.0, 7.0, -9.0), (0, 0.1, 0.1))])
 def test_from_matrix_of_degenerate_bodies_survives_rounding(body):
     for seed in range(50):  # a point and a line far from the origin: the subtraction leaves only rounding
         moved = body.transformed(random_pose(seed))

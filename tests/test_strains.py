@@ -24,9 +24,7 @@ from pliant.basis import (
 )
 from pliant.model.strains import STRAIN_NAMES, Strains
 
-GOLDEN = {
-    row["basis"]: row for row in json.loads((Path(__file__).parent / "data" / "bases.json").read_text())
-}
+GOLDEN = {row["basis"]: row for row in json.loads((Path(__file__).parent / "data" / "bases.json").read_text())}
 
 
 @pytest.mark.parametrize(
@@ -46,14 +44,10 @@ GOLDEN = {
 def test_matrix_matches_reference(name, kind, shift):
     row = GOLDEN[name]
     orders = {
-        strain: order + shift
-        for strain, free, order in zip(STRAIN_NAMES, row["Phi_dof"], row["Phi_odr"])
-        if free
+        strain: order + shift for strain, free, order in zip(STRAIN_NAMES, row["Phi_dof"], row["Phi_odr"]) if free
     }
     assert list(orders) == ["torsion", "bending_y", "stretch"]
-    np.testing.assert_allclose(
-        Strains(**orders, basis=kind).matrix(row["X"]), row["Phi"], rtol=2e-14, atol=2e-15
-    )
+    np.testing.assert_allclose(Strains(**orders, basis=kind).matrix(row["X"]), row["Phi"], rtol=2e-14, atol=2e-15)
 
 
 def test_order_of_coordinates_and_components():

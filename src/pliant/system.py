@@ -117,17 +117,17 @@ class System:
         """Total mass of everything that can move [kg]."""
         return float(self._totals(self.neutral(), self._zero)[0])
 
-    def q_slice(self, link: str) -> slice:
+    def q_slice(self, link: str | Link) -> slice:
         """Where a link's coordinates are in q (joint first, then strains)."""
         info = self._info(link)
         return slice(info.q0, info.q0 + info.link.nq)
 
-    def v_slice(self, link: str) -> slice:
+    def v_slice(self, link: str | Link) -> slice:
         """Where a link's velocities are in v (joint first, then strains)."""
         info = self._info(link)
         return slice(info.v0, info.v0 + info.link.nv)
 
-    def rod_points(self, rod: str) -> Array:
+    def rod_points(self, rod: str | Link) -> Array:
         """Computational points X of a rod, in [0, 1]."""
         return self._rod(rod)[1].X.copy()
 
@@ -182,7 +182,8 @@ class System:
         """The dv (nv,) for which integrate(q0, dv) is q1."""
         out = np.empty(self.nv)
         c = self.internal
-        manifold.difference(c.shift, c.spatial, self.check_q(q0), self.check_q(q1), out)
+        start, end = _checked("q0", q0, self.nq, self.name), _checked("q1", q1, self.nq, self.name)
+        manifold.difference(c.shift, c.spatial, start, end, out)
         return out
 
     # ------------------------------------------------------------ kinematics
@@ -239,7 +240,7 @@ class System:
         out[3:] -= lie.skew(_express(g, V, "world")[3:]) @ J[:3]
         return out
 
-    def rod_poses(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
+    def rod_poses(self, rod: str | Link, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
         """Poses along a rod, shape (m, 4, 4).
 
         Parameters
@@ -252,18 +253,18 @@ class System:
         """
         return self._rod_motion(rod, X, q, self._zero, self._zero)[0]
 
-    def rod_twists(self, rod: str, q: ArrayLike, v: ArrayLike, X: ArrayLike | int = 50) -> Array:
+    def rod_twists(self, rod: str | Link, q: ArrayLike, v: ArrayLike, X: ArrayLike | int = 50) -> Array:
         """Body twists along a rod, shape (m, 6)."""
         g, V, _A = self._rod_motion(rod, X, q, self.check_v("v", v), self._zero)
-        return np.array([_express(gk, Vk, "body") for gk, Vk in zip(g - self._shift(), V)])
+        return np.array([_express(gk, Vk, "body") for gk, Vk in zip(g - self._shift(), V)]).reshape(-1, 6)
 
-    def strain(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
+    def strain(self, rod: str | Link, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
         """Strain ξ(X) = ξ*(X) + Φ(X) q along a rod, shape (m, 6)."""
         info, _grid, content = self._rod(rod)
         points = _points(X)
         return content.reference(points) + content.strains.matrix(points) @ self.check_q(q)[info.rod_q]
 
-    def stress(self, rod: str, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
+    def stress(self, rod: str | Link, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
         """Elastic internal wrench Σ(X)(ξ − ξ*) along a rod [N m, N], shape (m, 6)."""
         info, _grid, content = self._rod(rod)
         points = _points(X)
@@ -342,7 +343,7 @@ class System:
         forces = self._zero if tau is None else self.check_v("tau", tau)
         a, S = np.empty(self.nv), np.zeros((1, self.nv, self.nv))
         if self.run_job(engine.FORWARD, q, v, u=self.inputs(u), tau=forces, S=S, acceleration=a) != CONVERGED:
-            self._explain_mass(self.mass_matrix(q))
+            raise self._mass_error(self.mass_matrix(q))
         return a
 
     def forward_dynamics_derivatives(
@@ -487,13 +488,15 @@ class System:
         """A velocity-like vector (nv,); error if its size is wrong."""
         return _checked(name, v, self.nv, self.name)
 
-    def _info(self, link: str) -> LinkInfo:
+    def _info(self, link: str | Link) -> LinkInfo:
+        if isinstance(link, Link):
+            link = link.name
         try:
             return self._assembly.links[link]
         except (KeyError, TypeError):
             raise unknown_name("link", str(link), self._assembly.links) from None
 
-    def _rod(self, rod: str) -> tuple[LinkInfo, Grid, Rod]:
+    def _rod(self, rod: str | Link) -> tuple[LinkInfo, Grid, Rod]:
         info = self._info(rod)
         if not isinstance(info.link.content, Rod):
             rods = [name for name, i in self._assembly.links.items() if i.link.is_rod]
@@ -502,7 +505,7 @@ class System:
         return info, info.grid, info.link.content
 
     def _anchor(self, frame: FrameLike) -> Anchor:
-        return anchor_of(self._assembly, self._robot.resolve(frame))
+        return anchor_of(self._assembly, self._robot.resolve(frame, field="frame"))
 
     def _shift(self) -> Array:
         """The moving origin as a 4×4 that is subtracted from poses."""
@@ -539,10 +542,12 @@ class System:
         )
         return out
 
-    def _rod_motion(self, rod: str, X: ArrayLike | int, q: ArrayLike, v: Array, a: Array) -> tuple[Array, Array, Array]:
+    def _rod_motion(
+        self, rod: str | Link, X: ArrayLike | int, q: ArrayLike, v: Array, a: Array
+    ) -> tuple[Array, Array, Array]:
         """Poses in the world; twists and accelerations at the moving origin."""
         points = _points(X)
-        key = (rod, points.tobytes())
+        key = (rod.name if isinstance(rod, Link) else rod, points.tobytes())
         if key not in self._probes:
             if len(self._probes) > 64:
                 self._probes.clear()
@@ -559,7 +564,7 @@ class System:
         g[:, 3, 3] = 1.0
         return g, twist, accel
 
-    def _probe(self, rod: str, X: Array) -> _Probe:
+    def _probe(self, rod: str | Link, X: Array) -> _Probe:
         """Partial steps that lead from computational points to the points X of a rod."""
         info, grid, content = self._rod(rod)
         k = np.clip(np.searchsorted(grid.X, X, side="left") - 1, 0, len(grid.X) - 2)
@@ -637,18 +642,20 @@ class System:
 
     def _factor(self, mass: Array) -> tuple[Array, bool]:
         try:
-            return scipy.linalg.cho_factor(mass, lower=True, check_finite=False)
+            factor = scipy.linalg.cho_factor(mass, lower=True, check_finite=False)
+            if np.all(np.diag(factor[0]) ** 2 > 1e-14 * np.diag(mass)):
+                return factor
         except scipy.linalg.LinAlgError:
-            self._explain_mass(mass)
-            raise
+            pass
+        raise self._mass_error(mass)
 
-    def _explain_mass(self, mass: Array) -> None:
-        """Raise the error for a mass matrix that is not positive definite."""
+    def _mass_error(self, mass: Array) -> ValueError:
+        """The error for a mass matrix that is not positive definite."""
         if not np.all(np.isfinite(mass)):
-            raise ValueError("the mass matrix is not finite: q contains NaN, infinity or overflowing strains.")
+            return ValueError("the mass matrix is not finite: q contains NaN, infinity or overflowing strains.")
         values, vectors = np.linalg.eigh(mass)
         worst = self.dof_names[int(np.argmax(np.abs(vectors[:, 0])))]
-        raise ValueError(
+        return ValueError(
             f"the mass matrix is singular (smallest eigenvalue {values[0]:.3g}): nothing with mass moves along "
             f"{worst!r}. Give mass to what this joint carries, or more points to the rod."
         )
@@ -716,15 +723,23 @@ def _express(g: Array, X: Array, reference: Reference) -> Array:
 def _points(X: ArrayLike | int) -> Array:
     if isinstance(X, (int, np.integer)) and not isinstance(X, bool):
         return np.linspace(0.0, 1.0, integer("X", X, minimum=2, hint="A number of points, or an array of X in [0, 1]."))
-    points = np.atleast_1d(np.asarray(X, dtype=float))
+    try:
+        points = np.atleast_1d(np.asarray(X, dtype=float))
+    except (TypeError, ValueError):
+        raise TypeError(f"X = {X!r} must be a number of points, or an array of points in [0, 1].") from None
     if points.ndim != 1 or not np.all((points >= 0) & (points <= 1)):
         raise ValueError(f"X = {X!r} is not allowed: points along a rod lie in [0, 1] (fraction of its length).")
     return points
 
 
 def _checked(name: str, value: ArrayLike, size: int, system: str) -> Array:
-    array = np.ascontiguousarray(value, dtype=np.float64)
-    if array.shape != (size,):
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} = {value!r} must be a vector of {size} real numbers.") from None
+    if value is None or array.shape != (size,):
         raise ValueError(
             f"{name} has shape {array.shape}, but ({size},) is needed for {system!r} "
             f"({'coordinates, nq' if name.startswith('q') else 'velocities, nv'})."

@@ -6,7 +6,7 @@ With ``s = |w|²`` every coefficient is a Stumpff function ``cₙ(s) = Σ_k (−
 * ``T y = y + c₂ w×y + c₃ w×(w×y)``   (left tangent, MATH §1),
 
 and derivatives with respect to s follow from ``cₙ' = ½(n cₙ₊₂ − cₙ₊₁)``, which is free of the cancellation of the
-closed forms printed in [002] App. A and C. Below ``s = 40`` (more than one turn) c₈ and c₉ are summed as
+closed forms printed in [002] App. A and C. Below ``s = 20`` c₈ and c₉ are summed as
 series and the others follow from ``cₙ = 1/n! − s cₙ₊₂``; above, from sine and cosine.
 """
 
@@ -48,7 +48,7 @@ def stumpff(s):
     if x < 0.5:
         c8 = _A0 + s * (_A1 + s * (_A2 + s * (_A3 + s * (_A4 + s * (_A5 + s * _A6)))))
         c9 = _B0 + s * (_B1 + s * (_B2 + s * (_B3 + s * (_B4 + s * (_B5 + s * _B6)))))
-    elif x < 40.0:
+    elif x < 20.0:
         c8 = _SERIES8[17] + 0.0 * s
         c9 = _SERIES9[17] + 0.0 * s
         for k in range(16, -1, -1):

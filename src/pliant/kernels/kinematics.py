@@ -181,7 +181,7 @@ def momentum_of(kind, data, R, p, V):
     h = rotate(R, p, general_mv(data, rotate_back(R, p, V)))
     o = D_M6
     m = (data[o + 21] + data[o + 28] + data[o + 35]) / 3.0
-    mc = (data[o + 15], data[o + 5], data[o + 6])  # of M[:3, 3:] = m ĉ: entries (2,1), (0,2), (1,0)
+    mc = (data[o + 16], data[o + 5], data[o + 9])  # M[2, 4], M[0, 5], M[1, 3]: of m ĉ
     return h, m, vadd(vscale(m, p), mv(R, mc))
 
 

@@ -69,14 +69,15 @@ def lu_solve(A, pivot, b):
 
 @routine
 def cholesky(A):
-    """Factor the lower triangle of A in place. Returns False at the first pivot that is not positive."""
+    """Factor the lower triangle of A in place. Returns False at a pivot that is not positive beyond rounding."""
     n = A.shape[0]
     for j in range(n):
         row_j = A[j]
         d = row_j[j]
+        least = 1e-14 * d  # what rounding leaves of a pivot that should be zero
         for k in range(j):
             d -= row_j[k] * row_j[k]
-        if not d > 0.0:
+        if not d > least:
             return False
         d = np.sqrt(d)
         row_j[j] = d

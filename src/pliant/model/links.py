@@ -76,12 +76,19 @@ def _matrices(name: str, value: Density, X: Array) -> Array:
                 "needed, in the order torsion, bending y, bending z, stretch, shear y, shear z."
             )
         if not np.all(np.isfinite(entry)):
-            raise ValueError(f"{name} is not finite at X = {X[k]:g}.")
+            raise ValueError(f"{name} has an entry that is NaN or infinite at X = {X[k]:g}; check what was given.")
         scale = max(float(np.abs(entry).max()), 1e-300)
         if np.abs(entry - entry.T).max() > 1e-9 * scale:
-            raise ValueError(f"{name} at X = {X[k]:g} is not symmetric.")
-        if np.linalg.eigvalsh(entry).min() < -1e-12 * scale:
-            raise ValueError(f"{name} at X = {X[k]:g} has a negative eigenvalue; it must be positive semidefinite.")
+            worst = float(np.abs(entry - entry.T).max())
+            raise ValueError(
+                f"{name} at X = {X[k]:g} is not symmetric (entries differ by {worst:.3g}); use (A + Aᵀ)/2."
+            )
+        lowest = float(np.linalg.eigvalsh(entry).min())
+        if lowest < -1e-12 * scale:
+            raise ValueError(
+                f"{name} at X = {X[k]:g} has the negative eigenvalue {lowest:.3g}; it must be positive semidefinite. "
+                "Check signs and the order torsion, bending y, bending z, stretch, shear y, shear z."
+            )
         out[k] = 0.5 * (entry + entry.T)
     return out
 
@@ -135,6 +142,19 @@ class Rod:
                 f"{', '.join(STRAIN_NAMES)}, or use add_body for a rigid link."
             )
         choice("magnus", self.magnus, (2, 4))
+        if self.section is not None and not isinstance(self.section, Section):
+            raise TypeError(f"section = {self.section!r} must be a section such as Circle(radius=0.02).")
+        if self.material is not None and not isinstance(self.material, Material):
+            raise TypeError(f"material = {self.material!r} must be a Material(young=..., poisson=..., density=...).")
+        for name in ("reference_strain", "stiffness", "inertia", "damping"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                try:
+                    frozen = np.array(value, dtype=float)
+                except (TypeError, ValueError):
+                    raise TypeError(f"{name} = {value!r} must be numbers, or a function of X.") from None
+                frozen.flags.writeable = False
+                object.__setattr__(self, name, frozen)
         if self.points is not None:
             integer("points", self.points, minimum=1)
         if (self.section is None or self.material is None) and (self.stiffness is None or self.inertia is None):
@@ -165,7 +185,15 @@ class Rod:
             values = np.array([np.asarray(self.reference_strain(x), dtype=float) for x in X])
         else:
             values = np.tile(np.asarray(self.reference_strain, dtype=float), (len(X), 1))
-        if values.shape != (len(X), 6) or not np.all(np.isfinite(values)):
+        if values.shape == (len(X), 6) and not np.all(np.isfinite(values)):
+            raise ValueError(
+                "reference_strain has an entry that is NaN or infinite; a straight rod is (0, 0, 0, 1, 0, 0)."
+            )
+        if values.shape == (len(X), 6) and np.any(np.abs(values[:, 3:]).max(axis=1) == 0.0):
+            raise ValueError(
+                "reference_strain has no stretch: the rod would have no length. A straight one is (0, 0, 0, 1, 0, 0)."
+            )
+        if values.shape != (len(X), 6):
             raise ValueError(
                 "reference_strain must give six finite numbers (torsion, bending y, bending z, stretch, shear y, "
                 f"shear z), or be a function of X in [0, 1] that does; got shape {values.shape[1:]}. A straight rod "
@@ -253,12 +281,20 @@ class Link:
     @property
     def tip(self) -> Frame:
         """The end X = 1 of a rod."""
+        self._need_rod("tip")
         return self.at(1.0)
 
     @property
     def base(self) -> Frame:
         """The start X = 0 of a rod."""
+        self._need_rod("base")
         return self.at(0.0)
+
+    def _need_rod(self, what: str) -> None:
+        if not self.is_rod:
+            raise TypeError(
+                f"{self.name!r} is a rigid body, not a rod: it has no {what}. Use the link itself, or .at(offset)."
+            )
 
     def at(self, where: float | PoseLike, offset: PoseLike = None) -> Frame:
         """A place on this link.
@@ -270,8 +306,10 @@ class Link:
         offset : pose, optional
             For a rod, a further fixed offset from the section's frame.
         """
+        if not self.is_rod and isinstance(where, (int, float, np.floating, np.integer)):
+            raise TypeError(f"{self.name!r} is a rigid body, not a rod: it has no point X = {where!r}; give an offset.")
         if self.is_rod:
-            if not isinstance(where, (int, float, np.floating, np.integer)):
+            if isinstance(where, bool) or not isinstance(where, (int, float, np.floating, np.integer)):
                 raise TypeError(f"{self.name}.at({where!r}): a place on a rod needs a number X in [0, 1].")
             X = interval(f"{self.name}.at(X)", where, 0.0, 1.0, hint="X is the fraction of the rod's length.")
             return Frame(self.name, X, as_pose(offset))

@@ -267,7 +267,7 @@ class Robot:
         ):
             raise ValueError(f"the name {name!r} is taken already; give each link, frame, tendon and wrench its own.")
 
-    def resolve(self, place: Parent) -> Frame:
+    def resolve(self, place: Parent, *, field: str = "parent") -> Frame:
         """The frame that a link, a frame or a name stands for (None: the world).
 
         Names: a link or frame, ``"rod.tip"``, ``"rod.base"``, ``"rod@0.3"`` (X = 0.3), ``"world"``.
@@ -281,7 +281,7 @@ class Robot:
                 self.link(place.link)
             return place
         if not isinstance(place, str):
-            raise TypeError(f"parent = {place!r} must be a link, a frame, or the name of one.")
+            raise TypeError(f"{field} = {place!r} must be a link, a frame, or the name of one.")
         if place == "world":
             return WORLD
         if place in self.frames:
@@ -289,9 +289,13 @@ class Robot:
         head, at, X = place.partition("@")
         if at:
             try:
-                return self.link(head).at(float(X))
-            except ValueError as error:
-                raise ValueError(f"frame {place!r}: {error}") from None
+                number = float(X)
+            except ValueError:
+                raise ValueError(f"frame {place!r}: {X!r} is not a number; write for instance 'rod@0.3'.") from None
+            try:
+                return self.link(head).at(number)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"frame {place!r}: {error}") from None
         head, dot, end = place.partition(".")
         if dot:
             link = self.link(head)
@@ -395,6 +399,8 @@ def _body_inertia(
     inertia: ArrayLike | Inertia | None,
 ) -> Inertia | None:
     """Inertia of a body from what was given of it; None for a massless body."""
+    if shape is not None and not isinstance(shape, Shape):
+        raise TypeError(f"shape = {shape!r} must be a Box, Cylinder, Sphere or Ellipsoid.")
     if isinstance(inertia, Inertia):
         if mass is not None or density is not None or com is not None:
             raise ValueError("an Inertia holds mass and centre of mass already; leave out mass, density and com.")
