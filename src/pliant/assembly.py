@@ -409,8 +409,8 @@ def _dof_names(robot: Robot) -> tuple[str, ...]:
 
 def _lines(builder: _Builder) -> Lines:
     """Points, basis values and offsets of all tendons."""
-    points, data, phi, comp = [], [], [], []
-    total = 0
+    basis: dict[tuple[str, float], tuple[Array, NDArray[np.int64]]] = {}
+    entries: dict[tuple[str, float], list[tuple[list[int], Array]]] = {}
     for index, tendon in enumerate(builder.robot.tendons.values()):
         link = builder.robot.link(tendon.rod)
         assert isinstance(link.content, Rod)
@@ -421,16 +421,21 @@ def _lines(builder: _Builder) -> Lines:
         rows = np.column_stack([w * rod.length, rod.reference(X), d, slope / rod.length])
         q0 = builder.q0[tendon.rod] + link.joint.nq
         v0 = builder.v0[tendon.rod] + link.joint.nv
-        for k in range(len(X)):
-            used = np.arange(rod.strains.size)
-            points.append([index, total, len(used), q0, v0])
-            total += len(used)
-            phi.append(values[k, used])
-            comp.append(rod.strains.components[used])
-        data.append(rows)
+        for k, x in enumerate(X):
+            entries.setdefault((tendon.rod, float(x)), []).append(([index, 0, rod.strains.size, q0, v0], rows[k]))
+            basis.setdefault((tendon.rod, float(x)), (values[k], rod.strains.components))
+    points, data, phi, comp = [], [], [], []
+    total = 0
+    for key, group in entries.items():  # all tendons at one point of a rod follow each other and share its basis values
+        for point, row in group:
+            points.append([point[0], total, *point[2:]])
+            data.append(row)
+        phi.append(basis[key][0])
+        comp.append(basis[key][1])
+        total += len(basis[key][0])
     return Lines(
         point=np.array(points, dtype=np.int64).reshape(-1, 5),
-        data=np.concatenate(data) if data else np.zeros((0, 13)),
+        data=np.array(data) if data else np.zeros((0, 13)),
         phi=np.concatenate(phi) if phi else np.zeros(0),
         comp=np.concatenate(comp).astype(np.int64) if comp else np.zeros(0, dtype=np.int64),
     )

@@ -95,24 +95,39 @@ def add_actuation(lines, q, u, r, scratch):
 
 
 @routine
-def add_actuation_tangent(lines, q, u, cq, out, scratch):
-    """out += cq ∂(Σ u ∂ℓ/∂q)/∂q."""
+def add_actuation_tangent(lines, q, u, cq, out, scratch, total):
+    """out += cq ∂(Σ u ∂ℓ/∂q)/∂q; entries at the same point of a rod follow each other and are summed first."""
+    if cq == 0.0:
+        return
     w = scratch[6]
     K = scratch[:6]
-    for p in range(lines.point.shape[0]):
-        tension = u[lines.point[p, L_INPUT]]
-        if tension == 0.0 or cq == 0.0:
-            continue
-        tendon_state(lines, p, q, w, K)
-        f = cq * tension * lines.data[p, 0]
+    points = lines.point.shape[0]
+    p = 0
+    while p < points:
         o = lines.point[p, L_PHI]
         v0 = lines.point[p, L_V]
         n = lines.point[p, L_N]
-        for i in range(n):
-            g = f * lines.phi[o + i]
-            c = lines.comp[o + i]
-            for j in range(n):
-                out[v0 + i, v0 + j] += g * K[c, lines.comp[o + j]] * lines.phi[o + j]
+        for i in range(6):
+            for j in range(6):
+                total[i, j] = 0.0
+        active = False
+        while p < points and lines.point[p, L_PHI] == o:
+            tension = u[lines.point[p, L_INPUT]]
+            if tension != 0.0:
+                active = True
+                tendon_state(lines, p, q, w, K)
+                f = cq * tension * lines.data[p, 0]
+                for i in range(6):
+                    for j in range(6):
+                        total[i, j] += f * K[i, j]
+            p += 1
+        if active:
+            for i in range(n):
+                g = lines.phi[o + i]
+                row = total[lines.comp[o + i]]
+                dst = out[v0 + i, v0 : v0 + n]
+                for j in range(n):
+                    dst[j] += g * row[lines.comp[o + j]] * lines.phi[o + j]
 
 
 @kernel

@@ -35,7 +35,7 @@ from .layout import (
     XI1,
     XI2,
 )
-from .tangent import add_product6, clear, expand_rows, project_wide, row_product, scatter_matrix
+from .tangent import SIX, ZERO, add_product6, clear, expand_rows, project_wide, row_product, scatter_matrix
 
 
 @routine
@@ -93,7 +93,7 @@ def rod_composite(block, step, phi, inertia, op_all, wide, x, g, h):
     """Own block of M in h[:n, :n] and H = Σ sᵀIᶜ in h[:n, n:n+6]; C and Iᶜ in `x`."""
     n = block[COLS]
     width = n + 6
-    clear(x, 6, width)
+    clear(x, SIX, width)
     clear(h, n, width)
     first = block[STEP0]
     active = False
@@ -106,8 +106,8 @@ def rod_composite(block, step, phi, inertia, op_all, wide, x, g, h):
                 for c in range(6):
                     x[r, n + c] += inertia[i, r, c]
         if active:
-            project_wide(op_all[i], OP_S, x, g, 0, width)
-            project_wide(op_all[i], OP_S2, x, g, 6, width)
+            project_wide(op_all[i], OP_S, x, g, ZERO, width)
+            project_wide(op_all[i], OP_S2, x, g, SIX, width)
             expand_rows(phi, o, block, g, h, width)
 
 
@@ -115,7 +115,7 @@ def rod_composite(block, step, phi, inertia, op_all, wide, x, g, h):
 def joint_composite(block, inertia, J, x, h):
     """The same as `rod_composite` for a joint."""
     n = block[COLS]
-    clear(x, 6, n + 6)
+    clear(x, SIX, n + SIX)
     M = inertia[block[STEP0]]
     add_product6(M, J, block[COL0], x, n)
     for r in range(6):

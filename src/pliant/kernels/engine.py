@@ -164,8 +164,9 @@ def unpack_work(i, w):
         view2(i, w, k + 16),
         view2(i, w, k + 17),
         view2(i, w, k + 18),
-        view1(i, w, k + 19),
+        view2(i, w, k + 19),
         view1(i, w, k + 20),
+        view1(i, w, k + 21),
     )
 
 
@@ -203,49 +204,30 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     """
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
-    c = unpack_internal(ints, floats)
-    lines = unpack_lines(ints, floats)
-    wrenches = unpack_wrenches(ints, floats)
-    status = CONVERGED
     if job == ID:
         newton_euler(t, work, q, v, w, v1)
-    elif job == DERIVATIVES:
-        tangent(t, work, wrenches, False, q, v, w, u, p[0], p[1], p[2], v1, S)
-    elif job == RESIDUAL:
-        residual(t, work, c, lines, wrenches, q, v, w, u, tau, v1)
-    elif job == TANGENT:
-        residual_tangent(t, work, c, lines, wrenches, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
-    elif job == MASS:
+        return CONVERGED
+    if job == MASS:
         mass_matrix(t, work, q, S)
-    elif job == FORWARD:
-        status = forward_dynamics(t, work, c, lines, wrenches, q, v, u, tau, w1, S)
-    elif job == STATICS:
-        status = statics(
-            t, work, c, lines, wrenches, q1, u, tau, p[0], int(p[1]), p[2], p[3] != 0.0, S[:1], S[1], q, pivot, p[16:22]
-        )
-    elif job == ALPHA:
-        status = alpha_step(
-            t,
-            work,
-            c,
-            lines,
-            wrenches,
-            q,
-            v,
-            w,
-            a,
-            u,
-            tau,
-            p[0],
-            p[1:5],
-            p[5:9],
-            S,
-            pivot,
-            p[24:27],
-            q1,
-            v1,
-            w1,
-            a1,
-            p[16:21],
-        )
-    return status
+        return CONVERGED
+    wrenches = unpack_wrenches(ints, floats)
+    if job == DERIVATIVES:
+        tangent(t, work, wrenches, job < 0, q, v, w, u, p[0], p[1], p[2], v1, S)
+        return CONVERGED
+    c = unpack_internal(ints, floats)
+    lines = unpack_lines(ints, floats)
+    if job == RESIDUAL:
+        residual(t, work, c, lines, wrenches, q, v, w, u, tau, v1)
+        return CONVERGED
+    if job == TANGENT:
+        residual_tangent(t, work, c, lines, wrenches, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
+        return CONVERGED
+    if job == FORWARD:
+        return forward_dynamics(t, work, c, lines, wrenches, q, v, u, tau, w1, S)
+    if job == STATICS:
+        options = (p[0], int(p[1]), p[2], p[3] != 0.0)
+        return statics(t, work, c, lines, wrenches, q1, u, tau, options, S[:1], S[1], q, pivot, p[16:22])
+    h, alpha, tol, report, memory = p[0], p[1:5], p[5:9], p[16:21], p[24:27]
+    return alpha_step(
+        t, work, c, lines, wrenches, q, v, w, a, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, report
+    )

@@ -99,6 +99,7 @@ class Work(NamedTuple):
     tau: Floats  # (columns,)
     origin: Floats  # (3,)
     line: Floats  # (7, 6) scratch of tendons
+    line6: Floats  # (6, 6) likewise
     force_v: Floats  # (2, nv) scratch of the residual
     newton: Floats  # (5, nv) scratch of the solvers
     zero: Floats  # (nv,) zeros, never written
@@ -134,6 +135,7 @@ def make_work(tables: Tables, dtype: type = np.float64) -> Work:
         tau=zeros(columns),
         origin=zeros(3),
         line=zeros(7, 6),
+        line6=zeros(6, 6),
         force_v=zeros(2, nv),
         newton=zeros(5, nv),
         zero=zeros(nv),

@@ -47,9 +47,7 @@ def force_size(c, q, r, work, u, tau, scale):
 
 
 @routine
-def statics(
-    t, work, c, lines, wrenches, q, u, tau, tolerance, iterations, radius, use_energy, K, A, trial, pivot, info
-):
+def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot, info):
     """Minimise the potential energy, or drive the residual to zero, from q (overwritten).
 
     Newton's step with the exact tangent; where the tangent is not positive definite it is shifted until it is, so that
@@ -58,6 +56,7 @@ def statics(
     info (6,): iterations, relative residual, shifted steps, backtracks, 1 if the tangent is positive definite at the
     end, energy. Returns a status.
     """
+    tolerance, iterations, radius, use_energy = options
     scale, zero, sums = c.scale, work.zero, work.sums
     nv = scale.shape[0]
     r, step = work.newton[0], work.newton[1]

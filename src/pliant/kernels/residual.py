@@ -42,4 +42,4 @@ def residual_tangent(t, work, c, lines, wrenches, q, v, a, u, tau, cq, cv, ca, r
     add_other_forces(work, c, lines, q, v, u, tau, r)
     add_internal_tangent(c, q, cq, cv, out[0])
     if lines.point.shape[0] > 0:
-        add_actuation_tangent(lines, q, u, cq, out[0], work.line)
+        add_actuation_tangent(lines, q, u, cq, out[0], work.line, work.line6)

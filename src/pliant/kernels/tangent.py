@@ -66,6 +66,9 @@ from .layout import (
 )
 from .wrenches import apply_wrenches, wrench_tangents
 
+# numpy integers, for the same reason as in `layout`
+ZERO, THREE, SIX = np.int64(0), np.int64(3), np.int64(6)
+
 
 @routine
 def clear(x, rows, width):
@@ -226,7 +229,7 @@ def rod_backward(
     wide = nm * n
     width = wide + (N_LOADED if loaded else N_EXTRA)
     n1 = n if nm == 1 else 2 * n
-    clear(x, 6, width)
+    clear(x, SIX, width)
     clear(h, n, width)
     active = False
     for i in range(last, first - 1, -1):
@@ -234,9 +237,9 @@ def rod_backward(
         row = state[i]
         if step[i, S_CARRIES] != 0:
             active = True
-            add_product(bias[i], 0, wide1, 2 * o, x, n1)
+            add_product(bias[i], ZERO, wide1, 2 * o, x, n1)
             if general:
-                add_product(bias[i], 3, wide1, 2 * o, x, n1)
+                add_product(bias[i], THREE, wide1, 2 * o, x, n1)
             add_product6(inertia[i], wide2, 3 * o, x, wide)
             for r in range(6):
                 for c in range(6):
@@ -263,14 +266,14 @@ def rod_backward(
                     for k in range(n):
                         gr[k] = new[k] - old[k]
             else:
-                copy_columns(wide1, 2 * o + n, g, 0, n)
-            add_force_term(cq, mc, fc, g, 0, x, n)
-        project_wide(op, OP_S, x, g, 0, width)
-        project_wide(op, OP_S2, x, g, 6, width)
+                copy_columns(wide1, 2 * o + n, g, ZERO, n)
+            add_force_term(cq, mc, fc, g, ZERO, x, n)
+        project_wide(op, OP_S, x, g, ZERO, width)
+        project_wide(op, OP_S2, x, g, SIX, width)
         if cq != 0.0:
             curvature(row, data[i, D_H], data[i, D_C], (fc, mc), cq, op)
-            add_curvature(op, OP_R, phi, o, block, g, 0)
-            add_curvature(op, OP_W, phi, o, block, g, 6)
+            add_curvature(op, OP_R, phi, o, block, g, ZERO)
+            add_curvature(op, OP_W, phi, o, block, g, SIX)
         expand_rows(phi, o, block, g, h, width)
 
 
@@ -425,18 +428,18 @@ def distribute(block, spans, ends, force, x, h, tau, nm, cq, general, loaded, ou
                     row_product(hk, wide + 6, J, c0, length, dst)
                 if m < 2:
                     src2 = R if m == 0 else J
-                    add_row_product3(hk, wide, src2, 0, c0, length, dst)
+                    add_row_product3(hk, wide, src2, ZERO, c0, length, dst)
                     if general:
-                        add_row_product3(hk, wide, src2, 3, c0, length, dst)
+                        add_row_product3(hk, wide, src2, THREE, c0, length, dst)
                 if loaded and m == 0:
-                    add_row_product3(hk, wide + 13, J, 0, c0, length, dst)
-                    add_row_product3(hk, wide + 13, J, 3, c0, length, dst)
+                    add_row_product3(hk, wide + 13, J, ZERO, c0, length, dst)
+                    add_row_product3(hk, wide + 13, J, THREE, c0, length, dst)
         below = end - col0 - n
         if below > 0:
             for r in range(6):
                 hk[r] = J[r, i]
             for m in range(nm):
-                row_product(hk, 0, force[m], col0 + n, below, out[m, i, col0 + n : end])
+                row_product(hk, ZERO, force[m], col0 + n, below, out[m, i, col0 + n : end])
 
 
 @routine

@@ -150,7 +150,7 @@ class VariableAlpha(_Alpha):
             status, error = self._core.try_step(h, *self._drive(self.t + h))
             if status == "ok" and error <= 1.0:
                 self._accept(self.t + h if h < remaining else end)
-                factor = min(3.0, 0.9 * max(error, 1e-6) ** (-1 / 3))
+                factor = min(2.0, 0.9 * max(error, 1e-6) ** (-1 / 3))
                 if factor > 1.4 and self._grow:
                     self.h = h * factor  # otherwise keep h and with it the factorisation
                 elif factor < 0.95:
