@@ -7,7 +7,15 @@ from scipy.optimize import brentq
 from scipy.special import ellipe, ellipk
 
 import pliant as pl
-from pliant.solve.continuation import Branch, SpecialPoint, _held, _Problem, _State, _Vary, trace_equilibria
+from pliant.solve.continuation import (
+    Branch,
+    Loading,
+    PathProblem,
+    PathState,
+    SpecialPoint,
+    held_coordinate,
+    trace_equilibria,
+)
 from robots import cable_driven_manipulator
 
 EI, LENGTH = 2.0, 1.5
@@ -454,10 +462,10 @@ def test_equations_have_exact_derivatives(coordinate):
     def load(x):
         return {"u": [3 * x * x], "tau": np.full(system.nv, 0.1 * x), "gravity": np.cos(x)}
 
-    held = None if coordinate is None else _held(system, coordinate)
+    held = None if coordinate is None else held_coordinate(system, coordinate)
     zero = np.zeros(system.nv)
-    problem = _Problem(system, _Vary(system, load, None, False, np.zeros(1), zero), held, 2.0)
-    state = problem.move(_State(system.random(rng, scale=0.3), 0.2, 0.7), np.zeros(system.nv + 1))
+    problem = PathProblem(system, Loading(system, load, None, False, np.zeros(1), zero), held, 2.0)
+    state = problem.move(PathState(system.random(rng, scale=0.3), 0.2, 0.7), np.zeros(system.nv + 1))
     exact = problem.evaluate(state)
     J = np.column_stack([exact.A, exact.b])
     h = 1e-5

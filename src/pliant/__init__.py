@@ -36,6 +36,7 @@ from .model.robot import Robot
 from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
+from .solve.continuation import Branch, SpecialPoint, trace_equilibria
 from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
@@ -47,6 +48,7 @@ __all__ = [
     "Annulus",
     "Basis",
     "Box",
+    "Branch",
     "Chebyshev",
     "Circle",
     "Custom",
@@ -87,6 +89,7 @@ __all__ = [
     "Result",
     "Revolute",
     "Robot",
+    "SpecialPoint",
     "Sphere",
     "Spherical",
     "Strains",
@@ -102,5 +105,6 @@ __all__ = [
     "simulate",
     "solve_statics",
     "static_jacobian",
+    "trace_equilibria",
     "translate",
 ]

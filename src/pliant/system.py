@@ -15,6 +15,7 @@ from . import lie
 from .assembly import Anchor, Assembly, LinkInfo, anchor_of, assemble
 from .kernels import actuation, engine, internal, kinematics, layout, manifold
 from .kernels.newton import CONVERGED
+from .kernels.wrenches import P_FORCE, P_INPUT, P_MOMENT
 from .model.links import Frame, Link, Rod
 from .model.robot import Robot
 from .model.validate import choice, finite, integer, unknown_name
@@ -628,14 +629,26 @@ class System:
         )
 
     @contextmanager
-    def scaled_gravity(self, factor: float) -> Iterator[None]:
-        """Within the block, gravity is multiplied by `factor` (for load stepping)."""
-        gravity = self.tables.gravity.copy()
+    def scaled_gravity(self, factor: float, *, wrenches: bool = False) -> Iterator[None]:
+        """Within the block gravity, and if asked for also constant wrenches, are multiplied by `factor`."""
+        gravity, data = self.tables.gravity.copy(), self.wrenches.data.copy()
         self.tables.gravity[:] = factor * gravity
+        if wrenches:
+            self.wrenches.data[self.wrenches.place[:, P_INPUT] < 0, P_MOMENT:] *= factor
         try:
             yield
         finally:
             self.tables.gravity[:] = gravity
+            self.wrenches.data[:] = data
+
+    def has_potential(self, u: Array, tau: Array) -> bool:
+        """Whether all loads derive from a potential: no moments, no follower wrenches, no tau on manifold joints."""
+        for (_step, world, index), row in zip(self.wrenches.place, self.wrenches.data):
+            acts = index < 0 or u[index] != 0.0
+            if acts and (not world or np.any(row[P_MOMENT:P_FORCE])):
+                return False
+        spatial = self.internal.spatial
+        return not any(np.any(tau[v0 : v0 + (6 if free else 3)]) for _q0, v0, free in spatial)
 
     def _mass_factor(self, q: Array) -> tuple[Array, bool]:
         return self._factor(self.mass_matrix(q))

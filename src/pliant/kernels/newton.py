@@ -13,13 +13,17 @@ from .kinematics import totals
 from .linear import cholesky, cholesky_solve, lu_factor, lu_solve
 from .manifold import integrate
 from .residual import residual, residual_tangent
+from .wrenches import P_INPUT, P_STEP, P_WORLD, wrench_at
 
 CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
 
 
 @routine
-def potential(t, work, c, lines, q, u, tau, sums):
-    """Potential energy: elastic, gravity, tendons, τ on ordinary coordinates. Returns it and the size of its parts."""
+def potential(t, work, c, lines, wrenches, q, u, tau, sums):
+    """Potential energy: elastic, gravity, tendons, dead forces, τ on ordinary coordinates.
+
+    Returns it and the size of its parts. Moments and follower wrenches have no potential and are left out.
+    """
     stored = elastic(c, q, work.force_v[0], work.force_v[1])
     totals(t, work, q, work.zero, sums)
     energy = stored + sums[11]
@@ -28,6 +32,14 @@ def potential(t, work, c, lines, q, u, tau, sums):
         part = u[lines.point[p, L_INPUT]] * lines.data[p, 0] * tendon_state(lines, p, q, work.line[6], work.line[:0])
         energy += part
         size += abs(part)
+    for k in range(wrenches.place.shape[0]):
+        j = wrenches.place[k, P_INPUT]
+        row = work.state[wrenches.place[k, P_STEP]]  # `totals` has just run the forward pass
+        (f, _m), p = wrench_at(row, wrenches.data[k], wrenches.place[k, P_WORLD] != 0, u[j] if j >= 0 else 1.0)
+        for i in range(3):
+            part = f[i] * (p[i] + work.origin[i])
+            energy -= part
+            size += abs(part)
     for k in range(c.shift.shape[0]):
         part = tau[c.shift[k, 1]] * q[c.shift[k, 0]]
         energy -= part
@@ -115,8 +127,21 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
         for k in range(nv):
             length = max(length, abs(step[k]))
             slope += scale[k] * r[k] * step[k]
+        if length <= tolerance and shift == 0.0 and (info[4] == 1.0 or not use_energy):
+            # within the tolerance of the solution (decisive where no single force sets a scale): take the step
+            for k in range(nv):
+                step[k] *= scale[k]
+            integrate(c.shift, c.spatial, q, step, trial)
+            for k in range(q.shape[0]):
+                q[k] = trial[k]
+            residual(t, work, c, lines, wrenches, q, zero, zero, u, tau, r)
+            norm = 0.0
+            for k in range(nv):
+                norm = max(norm, abs(scale[k] * r[k]))
+            info[1] = norm / size if size > 0.0 else 0.0
+            return CONVERGED
         factor = min(1.0, radius / length) if length > 0.0 else 1.0
-        energy0, parts0 = potential(t, work, c, lines, q, u, tau, sums)
+        energy0, parts0 = potential(t, work, c, lines, wrenches, q, u, tau, sums)
         info[5] = energy0
         if use_energy and relative <= tolerance and slope > -1e-14 * parts0:
             # a saddle without a way down along the gradient: leave it along the step of a shifted tangent
@@ -129,7 +154,7 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
             for k in range(nv):
                 step[k] /= factor * scale[k]
             if use_energy:
-                energy1, parts1 = potential(t, work, c, lines, trial, u, tau, sums)
+                energy1, parts1 = potential(t, work, c, lines, wrenches, trial, u, tau, sums)
                 if energy1 <= energy0 + 1e-4 * factor * slope + 4e-15 * (parts0 + parts1):
                     accepted = True
             else:

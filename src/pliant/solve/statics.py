@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,14 +90,15 @@ def solve_statics(
     start : array (nq,) or Equilibrium, optional
         Where to start; the neutral configuration if left out.
     tolerance : float
-        Largest scaled residual relative to the largest scaled force (dimensionless).
+        Largest scaled residual relative to the largest scaled force, or largest scaled Newton step (dimensionless).
     iterations : int
         Newton iterations per load step.
     radius : float
         Largest step in scaled coordinates (rad of bending over a rod's length, rad of a joint).
     stable : bool
         Descend in potential energy to an equilibrium with positive definite stiffness (default). False: plain
-        Newton with backtracking on the residual, which also finds unstable equilibria.
+        Newton with backtracking on the residual, which also finds unstable equilibria. Loads without a
+        potential (moments, follower wrenches) always use the latter; `Equilibrium.stable` tells what was found.
     load_steps : int, optional
         Apply gravity, inputs and tau in this many steps. Left out: one, and automatically more if that fails.
 
@@ -118,6 +119,8 @@ def solve_statics(
     if load_steps is not None:
         return _stepped(system, q0, inputs, forces, integer("load_steps", load_steps, minimum=1), options)
     result = _newton(system, q0, inputs, forces, 1.0, options)
+    if stable and not result.stable and result.residual <= 1e-6:
+        result = _leave_saddle(system, result, options)
     best = result
     steps = 4
     while not best.success and steps <= 64:
@@ -126,6 +129,21 @@ def solve_statics(
             best = result
         steps *= 4
     return best
+
+
+def _leave_saddle(system: System, saddle: Equilibrium, options: tuple) -> Equilibrium:
+    """From an unstable equilibrium, step along its softest direction and descend from there."""
+    scale = system.internal.scale
+    zero = np.zeros(system.nv)
+    K = system.residual_tangent(saddle.q, zero, zero, saddle.u, saddle.tau)
+    K = scale[:, None] * (K + K.T) / 2 * scale
+    direction = scale * np.linalg.eigh(K)[1][:, 0]
+    for size in (1e-3, 1e-2, 0.1):
+        q = system.integrate(saddle.q, size * direction)
+        result = _newton(system, q, saddle.u, saddle.tau, 1.0, options)
+        if result.success and result.stable:
+            return replace(result, iterations=saddle.iterations + result.iterations)
+    return saddle
 
 
 def _stepped(system: System, q: Array, u: Array, tau: Array, steps: int, options: tuple) -> Equilibrium:
@@ -149,9 +167,9 @@ def _newton(system: System, q: Array, u: Array, tau: Array, gravity: float, opti
     """One Newton iteration to the end, with gravity scaled."""
     tolerance, iterations, radius, stable = options
     p = np.zeros(engine.PARAMETERS)
-    p[:4] = tolerance, iterations, radius, float(stable)
+    p[:4] = tolerance, iterations, radius, float(stable and system.has_potential(u, tau))
     solution = q.copy()
-    with system.scaled_gravity(gravity):
+    with system.scaled_gravity(gravity, wrenches=True):
         status = system.run_job(
             engine.STATICS, q.copy(), u=u, tau=tau, p=p, S=np.zeros((2, system.nv, system.nv)), q1=solution
         )
