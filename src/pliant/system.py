@@ -384,7 +384,7 @@ class System:
             raise ValueError(
                 f"u has shape {array.shape}, but ({self.nu},) is needed: {', '.join(self.input_names) or 'no inputs'}."
             )
-        return array
+        return array if array.flags.writeable else array.copy()
 
     def tendon_lengths(self, q: ArrayLike) -> tuple[Array, Array]:
         """Lengths of the tendons [m], shape (nu,), and their derivatives in q, shape (nu, nv); zero for other inputs."""
@@ -757,4 +757,4 @@ def _checked(name: str, value: ArrayLike, size: int, system: str) -> Array:
             f"{name} has shape {array.shape}, but ({size},) is needed for {system!r} "
             f"({'coordinates, nq' if name.startswith('q') else 'velocities, nv'})."
         )
-    return array
+    return array if array.flags.writeable else array.copy()  # kernels are compiled for writeable arrays

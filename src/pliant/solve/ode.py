@@ -16,10 +16,10 @@ from .. import lie
 from ..system import System
 from .drive import Drive
 
-__all__ = ["ODE_METHODS", "ChartedODE", "ode_solver"]
+__all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "ode_solver"]
 
 Array = NDArray[np.float64]
-ODE_METHODS = {"bdf": BDF, "radau": Radau, "lsoda": LSODA, "rk45": RK45, "dop853": DOP853}
+ODE_METHODS = {"bdf": BDF, "radau": Radau, "lsoda": LSODA, "rk45": RK45, "dop853": DOP853, "cvode": None}
 
 
 def _rotation(quaternion: Array) -> Array:
@@ -99,7 +99,7 @@ class ChartedODE:
 
 
 def ode_solver(ode: ChartedODE, method: str, t: float, y: Array, end: float, options: dict[str, Any]) -> Any:
-    """A SciPy solver object."""
+    """A SciPy solver object, or SUNDIALS' CVODE dressed as one."""
     system = ode.system
     scale = np.empty(len(y))
     scale[:] = 1.0
@@ -108,6 +108,63 @@ def ode_solver(ode: ChartedODE, method: str, t: float, y: Array, end: float, opt
     arguments: dict[str, Any] = {"rtol": options["rtol"], "atol": options["atol"] * scale}
     if options["largest"] < np.inf:
         arguments["max_step"] = options["largest"]
+    if method == "cvode":
+        return CvodeSolver(ode, t, y, end, arguments)
     if method in ("bdf", "radau", "lsoda"):
         arguments["jac"] = ode.jacobian
-    return ODE_METHODS[method](ode.rhs, t, y, end, **arguments)
+    solver: Any = ODE_METHODS[method]
+    return solver(ode.rhs, t, y, end, **arguments)
+
+
+class CvodeSolver:
+    """SUNDIALS' variable-order BDF (package scikit-sundae) with the part of SciPy's solver interface that is used here."""
+
+    def __init__(self, ode: ChartedODE, t: float, y: Array, end: float, options: dict[str, Any]) -> None:
+        try:
+            from sksundae.cvode import CVODE
+        except ImportError:
+            raise ImportError("method='cvode' needs scikit-sundae: pip install 'pliant[sundials]'") from None
+        self._ode, self.t_bound = ode, end
+        self.nfev = self.nlu = 0
+        self.status = "running"
+        self._solver = CVODE(self._rhs, jacfn=self._jacobian, method="BDF", max_num_steps=100000, **options)
+        self._solver.init_step(t, y)
+        self.t, self.y = t, y.copy()
+        self.t_old, self._y_old = t, y.copy()
+
+    def _rhs(self, t: float, y: Array, yp: Array) -> None:
+        self.nfev += 1
+        yp[:] = self._ode.rhs(t, y)
+
+    def _jacobian(self, t: float, y: Array, yp: Array, J: Array) -> None:
+        self.nlu += 1
+        J[:, :] = self._ode.jacobian(t, y)
+
+    def step(self) -> str | None:
+        """One internal step, cut at the end of the run."""
+        self.t_old, self._y_old = self.t, self.y
+        result = self._solver.step(self.t_bound, method="onestep", tstop=self.t_bound)
+        if not result.success:
+            self.status = "failed"
+            return str(result.message)
+        self.t, self.y = float(result.t), np.array(result.y, dtype=np.float64).ravel()
+        if self.t >= self.t_bound:
+            self.status = "finished"
+        return None
+
+    def dense_output(self) -> Any:
+        """Cubic Hermite interpolation in the ambient coordinates."""
+        t0, t1, y0, y1 = self.t_old, self.t, self._y_old, self.y
+        h = t1 - t0
+        m0, m1 = h * self._ode.rhs(t0, y0), h * self._ode.rhs(t1, y1)
+
+        def at(t: float) -> Array:
+            s = (t - t0) / h
+            return (
+                (2 * s**3 - 3 * s**2 + 1) * y0
+                + (s**3 - 2 * s**2 + s) * m0
+                + (3 * s**2 - 2 * s**3) * y1
+                + (s**3 - s**2) * m1
+            )
+
+        return at

@@ -24,7 +24,7 @@ from .steppers import FixedAlpha, OdeStepper, Stepper, VariableAlpha
 __all__ = ["simulate"]
 
 Array = NDArray[np.float64]
-Method = Literal["generalized-alpha", "newmark", "hht", "bdf", "radau", "lsoda", "rk45", "dop853"]
+Method = Literal["generalized-alpha", "newmark", "hht", "bdf", "radau", "lsoda", "rk45", "dop853", "cvode"]
 METHODS = ("generalized-alpha", "newmark", "hht", *ODE_METHODS)
 EventFunction = Callable[[State], float]
 
@@ -70,8 +70,8 @@ def simulate(
         Initial time; 0, or the end of the Result that is continued.
     method : str
         "generalized-alpha" (default), "newmark", "hht": implicit on the manifold with the exact tangent, second order,
-        stable at any step. "bdf", "radau", "lsoda": variable order with the exact Jacobian, for high accuracy. "rk45",
-        "dop853": explicit, for non-stiff systems.
+        stable at any step. "bdf", "radau", "lsoda", "cvode" (needs scikit-sundae): variable order with the exact
+        Jacobian, for high accuracy. "rk45", "dop853": explicit, for non-stiff systems.
     step : float, optional
         Constant step [s] of the α-methods; error-controlled if left out.
     rho : float

@@ -128,7 +128,41 @@ def solve_statics(
         if result.success or result.residual < best.residual:
             best = result
         steps *= 4
+    if not best.success:
+        result = _relax(system, q0, inputs, forces, options)
+        if result.success or result.residual < best.residual:
+            best = result
     return best
+
+
+def _relax(system: System, q: Array, u: Array, tau: Array, options: tuple) -> Equilibrium:
+    """Damped pseudo-time descent ([004] eq. 45): implicit steps of ``η ẋ = −r`` that grow as the residual falls.
+
+    Follows the flow to a stable equilibrium where Newton's method fails; then Newton finishes.
+    """
+    scale, zero = system.internal.scale, np.zeros(system.nv)
+    K = system.residual_tangent(q, zero, zero, u, tau)
+    eta = scale * np.abs(np.diag(K)) * scale
+    eta = np.maximum(eta, 1e-6 * eta.max())
+    pace, last = 0.1, np.inf
+    total = 0
+    while total < 20 * options[1]:
+        total += 1
+        r = scale * system.residual(q, zero, zero, u, tau)
+        size = float(np.abs(r).max())
+        if not np.isfinite(size):
+            break
+        if np.isfinite(last):
+            pace = float(np.clip(pace * np.clip(last / max(size, 1e-300), 0.5, 2.0), 1e-3, 1e12))
+        last = size
+        K = scale[:, None] * system.residual_tangent(q, zero, zero, u, tau) * scale
+        step = np.linalg.solve(K + np.diag(eta / pace), -r)
+        step *= min(1.0, 0.3 / max(float(np.abs(step).max()), 1e-300))
+        q = system.integrate(q, scale * step)
+        if float(np.abs(step).max()) < 1e-6 and pace > 10:
+            break
+    result = _newton(system, q, u, tau, 1.0, options)
+    return replace(result, iterations=total + result.iterations)
 
 
 def _leave_saddle(system: System, saddle: Equilibrium, options: tuple) -> Equilibrium:
