@@ -13,7 +13,9 @@ import pliant as pl
 STEEL = pl.Material(young=2e11, poisson=0.3, density=7800)
 
 
-def clamped_rod(strains: pl.Strains, *, radius=0.01, length=1.0, material=STEEL, gravity=(0, 0, 0), **options) -> pl.Robot:
+def clamped_rod(
+    strains: pl.Strains, *, radius=0.01, length=1.0, material=STEEL, gravity=(0, 0, 0), **options
+) -> pl.Robot:
     robot = pl.Robot("rod", gravity=gravity)
     robot.add_rod("rod", length=length, section=pl.Circle(radius), material=material, strains=strains, **options)
     return robot
