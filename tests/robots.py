@@ -44,6 +44,7 @@ def cable_driven_manipulator(points: int = 5) -> pl.Robot:
         material=SILICONE,
         strains=pl.Strains(torsion=4, bending=4, stretch=2, shear=2),
         points=points,
+        collocation=True,  # as the reference numbers
     )
     return robot
 

@@ -105,6 +105,7 @@ def load(name: str) -> Golden:
             material=pl.Material(young=entry["E"], poisson=entry["nu"], density=entry["rho"], viscosity=entry["eta"]),
             strains=pl.Strains(**dict(zip(names, orders))),
             points=len(division["X"]) - 2,
+            collocation=True,
             **options,
         )
         links.append(rod)

@@ -22,7 +22,7 @@ from .model.links import Body, Frame, Link, Rod
 from .model.pose import Pose
 from .model.robot import Robot
 from .model.strains import STRAIN_NAMES
-from .quadrature import Grid, gauss, magnus_nodes, rod_grid
+from .quadrature import Grid, gauss, magnus_values, rod_grid
 
 __all__ = ["Anchor", "Assembly", "JointSpring", "LinkInfo", "assemble"]
 
@@ -91,6 +91,14 @@ class Assembly:
     lines: Lines
     wrenches: Wrenches
     input_names: tuple[str, ...]
+
+
+def step_values(rod: Rod, x0: Array, x1: Array) -> tuple[Array, Array]:
+    """Basis values (2, steps, size) and reference strains (2, steps, 6) at the Magnus nodes of steps from x0 to x1."""
+    degree = rod.strains.degree
+    phi = magnus_values(rod.strains.evaluate, x0, x1, rod.magnus, degree, collocation=rod.collocation)
+    xi = magnus_values(rod.reference, x0, x1, rod.magnus, max(degree, 6), collocation=rod.collocation)
+    return np.stack(phi), np.stack(xi)
 
 
 class _Builder:
@@ -181,9 +189,7 @@ class _Builder:
         X = grid.X
         L = rod.length
         h = np.diff(X)
-        z1, z2 = magnus_nodes(X[:-1], X[1:], rod.magnus)
-        phi = np.stack([rod.strains.evaluate(z1), rod.strains.evaluate(z2)])  # (2, steps, size)
-        xi = np.stack([rod.reference(z1), rod.reference(z2)])  # (2, steps, 6)
+        phi, xi = step_values(rod, X[:-1], X[1:])
         mass = rod.inertia_at(X) * (grid.weights * L)[:, None, None]
         used = [np.any(phi[:, i0:i1] != 0.0, axis=(0, 1)) for i0, i1 in grid.elements]
         local = not all(u.all() for u in used)

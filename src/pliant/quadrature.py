@@ -7,7 +7,7 @@ steps by the rod length.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -24,6 +24,7 @@ __all__ = [
     "default_points",
     "gauss",
     "magnus_nodes",
+    "magnus_values",
     "merge_points",
     "rod_grid",
 ]
@@ -250,3 +251,47 @@ def magnus_nodes(x0: ArrayLike, x1: ArrayLike, order: int) -> tuple[NDArray[np.f
         return middle, middle.copy()
     offset = math.sqrt(3.0) / 6.0 * (end - start)
     return np.asarray(middle - offset), np.asarray(middle + offset)
+
+
+def magnus_values(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    x0: NDArray[np.float64],
+    x1: NDArray[np.float64],
+    order: int,
+    degree: int,
+    *,
+    collocation: bool = False,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values of a function of X at the two nodes of a Magnus step, or what stands for them.
+
+    The fourth-order Magnus expansion needs the mean ``b₀`` and the first moment ``b₁`` of the strain over a step. With two Gauss
+    nodes (`collocation`) these are exact to degree 3. Otherwise they are integrated exactly for polynomials of `degree`, and
+    the equivalent nodal values ``b₀ ∓ 2√3 b₁`` are returned.
+
+    Parameters
+    ----------
+    function : callable, (m,) → (m, n)
+    x0, x1 : ndarray, shape (steps,)
+        Ends of the steps.
+    order : 2 or 4
+    degree : int
+        Polynomial degree of the function.
+    collocation : bool
+        Evaluate at the nodes instead.
+
+    Returns
+    -------
+    (first, second) : ndarray, shape (steps, n)
+    """
+    if collocation:
+        z1, z2 = magnus_nodes(x0, x1, order)
+        return function(z1), function(z2)
+    nodes, weights = gauss(max(3, degree // 2 + 2))
+    width = (x1 - x0)[:, None]
+    values = function((x0[:, None] + width * nodes).ravel())
+    values = values.reshape(len(x0), len(nodes), -1)
+    mean = np.einsum("k,skn->sn", weights, values)
+    if order == 2:
+        return mean, mean
+    moment = np.einsum("k,skn->sn", weights * (nodes - 0.5), values)
+    return mean - 2.0 * np.sqrt(3.0) * moment, mean + 2.0 * np.sqrt(3.0) * moment

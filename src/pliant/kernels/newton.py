@@ -80,9 +80,9 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
         size = force_size(c, q, r, work, u, tau, scale)
         norm = 0.0
         for k in range(nv):
+            if not abs(r[k]) < np.inf:  # also NaN, which max would pass over
+                return NOT_FINITE
             norm = max(norm, abs(scale[k] * r[k]))
-        if not norm < np.inf:
-            return NOT_FINITE
         relative = norm / size if size > 0.0 else 0.0
         info[1] = relative
         # scaled symmetric part
@@ -99,6 +99,8 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
             break
         shift = 0.0
         if not positive and use_energy:
+            if not 0.0 < top < np.inf:
+                return SINGULAR
             info[2] += 1
             shift = 1e-3 * top
             while not positive:
@@ -202,12 +204,16 @@ def weighted_norm(x, weight):
 
 
 @routine
-def alpha_predict(alpha, h, v0, w0, a0, keep, v1, w1, a1, move):
-    """Start of the iteration: v̇₁ = v̇₀ (keep = 1) or 0 (keep = 0), the rest by the method's formulas."""
+def alpha_predict(alpha, h, v0, w0, a0, kind, v1, w1, a1, move):
+    """Start of the iteration: the last acceleration (kind 0), the last velocity (1) or no acceleration (2) goes on."""
     am, af, beta, gamma = alpha[0], alpha[1], alpha[2], alpha[3]
     for k in range(v0.shape[0]):
-        w1[k] = keep * w0[k]
-        a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
+        if kind == 1:  # the displacement is h v₀
+            a1[k] = -(0.5 - beta) / beta * a0[k]
+            w1[k] = ((1.0 - am) * a1[k] + am * a0[k] - af * w0[k]) / (1.0 - af)
+        else:
+            w1[k] = w0[k] if kind == 0 else 0.0
+            a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
         v1[k] = v0[k] + h * ((1.0 - gamma) * a0[k] + gamma * a1[k])
         move[k] = h * v0[k] + h * h * ((0.5 - beta) * a0[k] + beta * a1[k])
 
@@ -234,7 +240,7 @@ def alpha_step(
     tolerance and the rate. Returns a status.
 
     A factorisation is reused while it converges well; otherwise the step is tried again with a new one, then with
-    a new one in every iteration.
+    a new one in every iteration and other predictors.
     """
     nv = v0.shape[0]
     am, af, beta, gamma = alpha[0], alpha[1], alpha[2], alpha[3]
@@ -250,7 +256,7 @@ def alpha_step(
     for attempt in range(first, 4):
         if attempt > 0:
             memory[0] = 0.0
-        alpha_predict(alpha, h, v0, w0, a0, 1.0 if attempt < 3 else 0.0, v1, w1, a1, move)
+        alpha_predict(alpha, h, v0, w0, a0, max(0, attempt - 1), v1, w1, a1, move)
         rate = memory[2] if attempt == 0 else 0.0
         previous = 0.0
         limit = int(tol[3]) if attempt < 2 else 4 * int(tol[3])

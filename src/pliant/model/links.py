@@ -115,6 +115,9 @@ class Rod:
         Gauss points per element of the basis. The default follows from the order (2·order + 2).
     magnus : 2 or 4
         Order of the Magnus expansion between neighbouring points.
+    collocation : bool
+        Take the strain at two nodes between neighbouring points, as [002] does, instead of integrating the basis
+        exactly over each step. For comparison with other programs; less accurate from order 4 on.
     """
 
     length: float
@@ -127,6 +130,7 @@ class Rod:
     reference_strain: ReferenceStrain = STRAIGHT
     points: int | None = None
     magnus: Literal[2, 4] = 4
+    collocation: bool = False
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without the robot."""

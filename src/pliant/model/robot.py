@@ -78,6 +78,7 @@ class Robot:
         damping: Density | None = None,
         points: int | None = None,
         magnus: int = 4,
+        collocation: bool = False,
     ) -> Link:
         """Add a soft rod.
 
@@ -85,7 +86,7 @@ class Robot:
         ----------
         name : str
             Unique name; the rod's frames are ``"name.base"`` and ``"name.tip"``.
-        length, strains, section, material, reference_strain, stiffness, inertia, damping, points, magnus
+        length, strains, section, material, reference_strain, stiffness, inertia, damping, points, magnus, collocation
             See `Rod`.
         parent : Link, Frame or str, optional
             What it hangs on: a link (a rod's tip, a body's frame), a frame such as ``arm.at(0.3)``, or a name. World
@@ -112,6 +113,7 @@ class Robot:
                 reference_strain=reference_strain,
                 points=points,
                 magnus=magnus,  # type: ignore[arg-type]
+                collocation=bool(collocation),
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"rod {name!r}: {error}") from None

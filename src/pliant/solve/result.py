@@ -74,8 +74,8 @@ class Result:
         Times [s].
     q, v, a : ndarray (nt, nq), (nt, nv), (nt, nv)
         Coordinates, velocities, accelerations.
-    u : ndarray (nt, nu)
-        Inputs at these times.
+    u, tau : ndarray (nt, nu), (nt, nv)
+        Inputs and further generalised forces at these times.
     success : bool
         Whether the end was reached (or an event stopped the run).
     message : str
@@ -91,6 +91,7 @@ class Result:
     v: Array
     a: Array
     u: Array
+    tau: Array
     success: bool
     message: str
     events: tuple[Event, ...] = ()
@@ -146,16 +147,16 @@ class Result:
     def power_balance(self) -> dict[str, Array]:
         """Energy and the works done, over time [J]: total energy, dissipated, input work, and what does not balance.
 
-        Works are integrated with the trapezoidal rule over the stored times.
+        The input work is that of tendons, wrenches and tau. Works are integrated with the trapezoidal rule over the
+        stored times.
         """
-        D = self.system.damping_matrix
+        system = self.system
+        D = system.damping_matrix
         dissipation = np.einsum("ti,ij,tj->t", self.v, D, self.v)
-        power = np.array(
-            [
-                v @ (self.system.actuation_matrix(q) @ u) if self.system.nu else 0.0
-                for q, v, u in zip(self.q, self.v, self.u)
-            ]
-        )
+        power = np.empty(len(self.t))
+        for k, (q, v, a) in enumerate(zip(self.q, self.v, self.a)):
+            inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + D @ v
+            power[k] = v @ (inner - system.residual(q, v, a, self.u[k], self.tau[k]))
         h = np.diff(self.t)
 
         def work(p: Array) -> Array:
@@ -168,6 +169,8 @@ class Result:
     def resample(self, t: ArrayLike) -> Result:
         """The motion at other times within the run, by Hermite interpolation on the manifold of the coordinates."""
         times = np.atleast_1d(np.asarray(t, dtype=float))
+        if len(self.t) < 2:
+            raise ValueError(f"a result with {len(self.t)} stored time cannot be resampled ({self.message}).")
         slack = 1e-12 * max(1.0, abs(float(self.t[-1])))
         if times.ndim != 1 or times.min() < self.t[0] - slack or times.max() > self.t[-1] + slack:
             raise ValueError(f"times must lie within the run, {self.t[0]:g} to {self.t[-1]:g} s.")
@@ -181,6 +184,7 @@ class Result:
             np.array([r[1] for r in rows]),
             (1 - s) * self.a[k] + s * self.a[k + 1],
             (1 - s) * self.u[k] + s * self.u[k + 1],
+            (1 - s) * self.tau[k] + s * self.tau[k + 1],
             self.success,
             self.message,
             self.events,
@@ -227,7 +231,7 @@ class Result:
                 "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "v": e.v.tolist()} for e in self.events],
             }
             file.attrs["header"] = json.dumps(header)
-            for name in ("t", "q", "v", "a", "u"):
+            for name in ("t", "q", "v", "a", "u", "tau"):
                 file.create_dataset(name, data=getattr(self, name), compression="gzip", shuffle=True)
 
     @classmethod
@@ -239,7 +243,7 @@ class Result:
             if version < 1 or version > FORMAT:
                 raise ValueError(f"{path} has format {version}; this version of pliant reads 1 to {FORMAT}.")
             header = json.loads(file.attrs["header"])
-            arrays = {name: np.array(file[name]) for name in ("t", "q", "v", "a", "u")}
+            arrays = {name: np.array(file[name]) for name in ("t", "q", "v", "a", "u", "tau")}
         if tuple(header["dof_names"]) != system.dof_names:
             raise ValueError(
                 f"{path} was written for {header['system']!r} with {len(header['dof_names'])} dof, which are not those of "

@@ -80,9 +80,10 @@ def simulate(
         Tolerances of the local error, relative, and absolute in units of each coordinate's natural size (1/length for
         bending, 1 rad for joints).
     max_step, first_step : float, optional
-        Bounds on the variable step [s].
+        Bounds on the variable step [s]. The α-methods take at least twenty steps unless max_step allows fewer, so that
+        loads that come late are not stepped over.
     newton_tolerance : float, optional
-        When Newton's iteration stops, relative to the tolerances; 0.02 with error control, 1e-5 with a constant step.
+        When Newton's iteration stops, relative to the tolerances; 0.02 with error control, 1e-9 with a constant step.
     output : float or array, optional
         Interval or times [s] of the result; every step if left out.
     events : function or functions of state, optional
@@ -102,6 +103,9 @@ def simulate(
     """
     duration = positive("duration", duration, unit="s")
     choice("method", method, METHODS)
+    for option, value in (("first_step", first_step), ("newton_tolerance", newton_tolerance)):
+        if value is not None:
+            positive(option, value)
     positive("rtol", rtol)
     positive("atol", atol)
     q, v, begin = _initial(system, start, velocity, t0)
@@ -113,7 +117,7 @@ def simulate(
         "atol": atol,
         "statistics": statistics,
         "largest": np.inf if max_step is None else positive("max_step", max_step, unit="s"),
-        "newton": newton_tolerance if newton_tolerance is not None else (0.02 if step is None else 1e-5),
+        "newton": newton_tolerance if newton_tolerance is not None else (0.02 if step is None else 1e-9),
         "iterations": 10,
     }
     clock = time.perf_counter()
@@ -136,7 +140,7 @@ def simulate(
         if step is not None:
             stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=positive("step", step, unit="s"))
         else:
-            largest = min(options["largest"], duration)
+            largest = min(options["largest"], duration if max_step is not None else duration / 20)
             stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=first_step)
     run = _Run(system, drive, stepper, _output_times(output, begin, end), events, end)
     message = run.loop(_Progress(progress, begin, end), checkpoint, checkpoint_interval, statistics, name, clock)
@@ -193,7 +197,7 @@ class _Run:
         self.found: list[Event] = []
         self.times = times
         self._next = 0
-        self.rows: list[tuple[float, Array, Array, Array, Array]] = []
+        self.rows: list[tuple[float, Array, Array, Array, Array, Array]] = []
         self.complete = False
         self._values = [float(f(State(stepper.t, stepper.q, stepper.v))) for f in self.functions]
         if times is None or abs(times[0] - stepper.t) <= 1e-12 * max(1.0, abs(end)):
@@ -201,7 +205,8 @@ class _Run:
             self._next = 1
 
     def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
-        self.rows.append((t, q.copy(), v.copy(), a.copy(), self.drive(t, q, v)[0].copy()))
+        u, tau = self.drive(t, q, v)
+        self.rows.append((t, q.copy(), v.copy(), a.copy(), u.copy(), tau.copy()))
 
     def _outputs(self, t0: float, t1: float, a0: Array) -> None:
         """Store what is asked for in (t0, t1]."""
@@ -212,7 +217,7 @@ class _Run:
             else:
                 self._store(t1, *s.at(t1), a0 + (t1 - t0) / (s.t - t0) * (s.a - a0))
             return
-        while self._next < len(self.times) and self.times[self._next] <= t1 * (1 + 1e-15) + 1e-15:
+        while self._next < len(self.times) and self.times[self._next] <= t1 + 1e-15 * max(1.0, abs(t1)):
             t = float(self.times[self._next])
             if t == s.t:
                 self._store(t, s.q, s.v, s.a)
@@ -268,6 +273,9 @@ class _Run:
                 self._outputs(t0, s.t if stop is None else stop.t, a0)
                 if stop is not None:
                     self.complete = True
+                    if not self.rows or self.rows[-1][0] < stop.t:
+                        share = (stop.t - t0) / (s.t - t0)
+                        self._store(stop.t, stop.q, stop.v, a0 + share * (s.a - a0))
                     return f"stopped by event {stop.name!r} at t = {stop.t:.6g} s"
                 progress.show(s.t)
                 if checkpoint is not None and time.perf_counter() - saved > interval:
@@ -283,7 +291,7 @@ class _Run:
 
     def result(self, message: str, statistics: Statistics, name: str) -> Result:
         """What has been computed so far."""
-        t, q, v, a, u = ([row[k] for row in self.rows] for k in range(5))
+        t, q, v, a, u, tau = ([row[k] for row in self.rows] for k in range(6))
         n = len(t)
         return Result(
             self.system,
@@ -292,6 +300,7 @@ class _Run:
             np.array(v, dtype=float).reshape(n, self.system.nv),
             np.array(a, dtype=float).reshape(n, self.system.nv),
             np.array(u, dtype=float).reshape(n, self.system.nu),
+            np.array(tau, dtype=float).reshape(n, self.system.nv),
             self.complete,
             message,
             tuple(self.found),

@@ -143,6 +143,8 @@ def _relax(system: System, q: Array, u: Array, tau: Array, options: tuple) -> Eq
     scale, zero = system.internal.scale, np.zeros(system.nv)
     K = system.residual_tangent(q, zero, zero, u, tau)
     eta = scale * np.abs(np.diag(K)) * scale
+    if not 0.0 < eta.max() < np.inf:
+        return _newton(system, q, u, tau, 1.0, options)
     eta = np.maximum(eta, 1e-6 * eta.max())
     pace, last = 0.1, np.inf
     total = 0
@@ -156,7 +158,10 @@ def _relax(system: System, q: Array, u: Array, tau: Array, options: tuple) -> Eq
             pace = float(np.clip(pace * np.clip(last / max(size, 1e-300), 0.5, 2.0), 1e-3, 1e12))
         last = size
         K = scale[:, None] * system.residual_tangent(q, zero, zero, u, tau) * scale
-        step = np.linalg.solve(K + np.diag(eta / pace), -r)
+        try:
+            step = np.linalg.solve(K + np.diag(eta / pace), -r)
+        except np.linalg.LinAlgError:
+            break
         step *= min(1.0, 0.3 / max(float(np.abs(step).max()), 1e-300))
         q = system.integrate(q, scale * step)
         if float(np.abs(step).max()) < 1e-6 and pace > 10:
@@ -211,8 +216,8 @@ def _newton(system: System, q: Array, u: Array, tau: Array, gravity: float, opti
         q=solution,
         u=u,
         tau=tau,
-        success=status == CONVERGED,
-        stable=p[20] == 1.0,
+        success=bool(status == CONVERGED),
+        stable=bool(p[20] == 1.0),
         residual=float(p[17]),
         iterations=int(p[16]),
         load_steps=1,

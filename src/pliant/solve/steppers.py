@@ -96,7 +96,9 @@ class _Alpha:
 
 
 class FixedAlpha(_Alpha):
-    """Generalised-α with a constant step."""
+    """Generalised-α with a constant step; a step that fails or whose error is absurd is gone through in parts."""
+
+    NONSENSE = 1e3  # local error in units of the tolerances
 
     def __init__(self, *args: Any, h: float) -> None:
         super().__init__(*args)
@@ -113,13 +115,28 @@ class FixedAlpha(_Alpha):
         h = target - self.t
         if abs(h - self.h) < 1e-9 * self.h:
             h = self.h  # exactly, so that the factorisation is reused
-        status, _error = self._core.try_step(h, *self._drive(target))
-        if status != "ok":
-            return (
-                f"Newton's iteration {status} in the step from t = {self.t:.6g} s; use a smaller step, or leave `step` out "
-                "for error control"
-            )
-        self._accept(target)
+        status, error = self._core.try_step(h, *self._drive(target))
+        if status == "ok" and error <= self.NONSENSE:
+            self._accept(target)
+            return None
+        # the step is too long for what happens in it: go through it in parts
+        begin, q, v = self.t, self.q.copy(), self.v.copy()
+        parts = 2
+        while self.t < target:
+            part = max(h / parts, 0.0)
+            end_of_part = target if target - self.t < 1.5 * part else self.t + part
+            status, error = self._core.try_step(end_of_part - self.t, *self._drive(end_of_part))
+            if status == "ok" and error <= self.NONSENSE:
+                self._accept(end_of_part)
+                continue
+            self.statistics.rejected += 1
+            parts *= 2
+            if parts > 4096:
+                return (
+                    f"Newton's iteration {'diverged' if status == 'ok' else status} in the step from t = {self.t:.6g} s; use a "
+                    "smaller step, or leave `step` out for error control"
+                )
+        self._last = (begin, q, v)
         return None
 
 
@@ -136,7 +153,7 @@ class VariableAlpha(_Alpha):
         """A step in which the acceleration moves the robot by a tenth of the tolerance's square root."""
         scale = self.system.internal.scale
         size = max(float(np.sqrt(np.mean((self.a / scale) ** 2))), 1e-12)
-        return float(np.clip(np.sqrt(self._core._p[6] / size), 1e-9, self.largest))
+        return float(np.clip(np.sqrt(self._core._p[6] / size), 1e-9, 0.01 * self.largest))
 
     def advance(self, end: float) -> str | None:
         """One step whose estimated error meets the tolerance."""
@@ -194,7 +211,12 @@ class OdeStepper:
 
     def advance(self, end: float) -> str | None:
         """One step of the integrator's own choice."""
-        message = self._solver.step()
+        try:
+            message = self._solver.step()
+            if self._solver.status != "failed":
+                acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
+        except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
+            return f"{error} (in the step from t = {self.t:.6g} s)"
         self.statistics.residuals = self._solver.nfev
         self.statistics.factorisations = self._solver.nlu
         if self._solver.status == "failed":
@@ -202,7 +224,7 @@ class OdeStepper:
         self._dense = self._solver.dense_output()
         self.t = float(self._solver.t)
         self.q, self.v = self._ode.split(self._solver.y)
-        self.a = self._ode.rhs(self.t, self._solver.y)[self.system.nq :]
+        self.a = acceleration
         self.statistics.steps += 1
         return None
 
