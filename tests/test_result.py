@@ -71,7 +71,6 @@ def test_power_balance(result: pl.Result) -> None:
     assert np.abs(balance["imbalance"]).max() < 1e-4 * result.energies().kinetic[0]
 
 
-@pytest.mark.xfail(reason="the work of constant wrenches and of tau is left out")
 @pytest.mark.parametrize("kind", ["constant wrench", "tau"])
 def test_power_balance_counts_every_force(kind: str) -> None:
     robot = pl.Robot("arm")
@@ -114,7 +113,6 @@ def test_resample_outside(result: pl.Result) -> None:
     assert result.resample(0.25).q.shape == (1, result.system.nq)
 
 
-@pytest.mark.xfail(reason="divides by the length of an interval that does not exist")
 def test_resample_of_a_single_time(system: pl.System) -> None:
     """A run that failed at once has one row; it can still be asked for it."""
     one = pl.simulate(system, 0.1, u=lambda t: [np.nan if t > 0 else 0.0], step=0.01)

@@ -121,22 +121,6 @@ def test_tip_moment_winds_a_circle(modes, turns):
     np.testing.assert_allclose(system.rod_poses("rod", eq.q, X)[:, :2, 3], exact, rtol=0, atol=1e-9 * 2)
 
 
-@pytest.mark.parametrize("modes", [5, 10])
-def test_circle_converges_with_the_points(modes):
-    """Beyond four modes the circle is exact up to the quadrature of the steps, of fourth order in the points."""
-    errors = []
-    for points in (40, 80, 160, 320):
-        robot = planar_rod(modes, points=points)
-        robot.add_wrench("moment", "rod.tip", moment=(0, 0, 1))
-        system = robot.compile()
-        eq = pl.solve_statics(system, {"moment": 2 * np.pi})
-        assert eq.success
-        errors.append(np.abs(tip(system, eq.q)).max())
-    assert errors[0] < 4e-7
-    assert errors[-1] < 1e-10
-    assert np.all(np.log2(np.array(errors[:-1]) / errors[1:]) > 3.8)
-
-
 @pytest.mark.parametrize("load", [1, 5, 10])
 @pytest.mark.parametrize(("modes", "points", "error"), [(4, 20, 2e-5), (10, 80, 6e-9), (10, 260, 1e-10)])
 def test_dead_tip_force(load, modes, points, error):

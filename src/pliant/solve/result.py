@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +169,11 @@ class Result:
     def resample(self, t: ArrayLike) -> Result:
         """The motion at other times within the run, by Hermite interpolation on the manifold of the coordinates."""
         times = np.atleast_1d(np.asarray(t, dtype=float))
+        if len(self.t) == 1 and np.all(times == self.t[0]):
+            k = np.zeros(len(times), dtype=int)
+            return replace(self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k])
         if len(self.t) < 2:
-            raise ValueError(f"a result with {len(self.t)} stored time cannot be resampled ({self.message}).")
+            raise ValueError(f"a result with {len(self.t)} stored times cannot be resampled ({self.message}).")
         slack = 1e-12 * max(1.0, abs(float(self.t[-1])))
         if times.ndim != 1 or times.min() < self.t[0] - slack or times.max() > self.t[-1] + slack:
             raise ValueError(f"times must lie within the run, {self.t[0]:g} to {self.t[-1]:g} s.")

@@ -263,6 +263,7 @@ class _Run:
         """Run to the end; returns the message."""
         s = self.stepper
         saved = time.perf_counter()
+        t0 = s.t
         try:
             while s.t < self.end:
                 t0, a0 = s.t, s.a.copy()
@@ -282,6 +283,8 @@ class _Run:
                     statistics.wall_time = time.perf_counter() - clock
                     self.result("checkpoint", statistics, name).save(checkpoint)
                     saved = time.perf_counter()
+        except ValueError as error:  # from an input or event function: keep what was computed
+            return f"{error} (in the step from t = {t0:.6g} s)"
         except KeyboardInterrupt:
             return f"interrupted at t = {s.t:.6g} s"
         finally:

@@ -98,7 +98,7 @@ class _Alpha:
 class FixedAlpha(_Alpha):
     """Generalised-α with a constant step; a step that fails or whose error is absurd is gone through in parts."""
 
-    NONSENSE = 1e3  # local error in units of the tolerances
+    NONSENSE = 100.0  # local error in units of the tolerances
 
     def __init__(self, *args: Any, h: float) -> None:
         super().__init__(*args)
