@@ -19,6 +19,7 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/simulate.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
