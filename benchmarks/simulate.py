@@ -39,6 +39,29 @@ def best_of(rounds, tasks):
     return best, results
 
 
+def table_one(rounds, results):
+    """The four rods of [000] Table I: seconds of computing per simulated second, and the paper's."""
+    swing, flying = example("cantilever_swing"), example("flying_rods")
+    print("[000] Table I, seconds of computing per simulated second")
+    cases = {}
+    for kind, paper in (("soft", 9.1), ("stiff", 7.1)):
+        system = swing.build(kind)
+        duration = swing.RODS[kind][-1]
+        for name, options in (("step 0.001 s", {"step": 0.001}), ("error control", {})):
+            run = lambda s=system, d=duration, o=options: swing.swing(s, d, **o)  # noqa: E731
+            cases[f"{kind} cantilever, {name}"] = (run, duration, paper)
+    for build, paper in ((flying.soft, 7.9), (flying.stiff, 8.5)):
+        system = build()
+        for name, options in (("step 0.01 s", {"step": 0.01}), ("error control", {"max_step": 0.1})):
+            run = lambda s=system, o=options: pl.simulate(s, 10.0, u=flying.kick, **o)  # noqa: E731
+            cases[f"{system.name}, {name}"] = (run, 10.0, paper)
+    times, runs = best_of(rounds, {name: case[0] for name, case in cases.items()})
+    for name, (_run, duration, paper) in cases.items():
+        cost = times[name] / duration
+        results[name] = {"seconds per second": cost, "paper": paper}
+        print(f"  {name:36} {cost:8.4f}   paper {paper:4.1f}   {runs[name].statistics.steps / duration:.0f} steps/s")
+
+
 def chain_of_rods(n):
     """n cantilevered rods in a row, 9 dof each, swinging under gravity."""
     robot = pl.Robot(f"{n} rods")
@@ -94,6 +117,7 @@ def main():
         near, _ = best_of(args.rounds, {"warm": warm})
         results[f"CDM {points} points, statics"] = {"cold": cold["cold"] / 20, "warm": near["warm"] / 20}
         print(f"  statics: {1e3 * cold['cold'] / 20:.3f} ms from straight, {1e3 * near['warm'] / 20:.3f} ms warm")
+    table_one(args.rounds, results)
     print("rods in a row, 1 s under gravity, default tolerances")
     for n in (1, 2, 4, 8, 16):
         system = chain_of_rods(n)

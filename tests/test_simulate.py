@@ -488,3 +488,23 @@ def test_factorisations_are_reused() -> None:
     robot.add_rod("rod", length=0.4, section=pl.Circle(0.02), material=rubber, strains=pl.Strains(bending=2))
     s = pl.simulate(robot.compile(), 1.0, step=0.005).statistics
     assert s.factorisations < 0.3 * s.steps
+
+
+def test_cvode_agrees_with_radau() -> None:
+    """SUNDIALS on a floating soft robot: quaternions, exact Jacobian, output between its steps."""
+    pytest.importorskip("sksundae")
+    robot = pl.Robot("floating", gravity=(0, 0, 0))
+    base = robot.add_body("base", joint=pl.Free(), mass=1.0, inertia=(0.01, 0.02, 0.03))
+    material = pl.Material(young=1e5, poisson=0.4, density=1000, viscosity=100)
+    strains = pl.Strains.kirchhoff(1)
+    robot.add_rod("rod", parent=base, length=0.5, section=pl.Circle(0.02), material=material, strains=strains)
+    system = robot.compile()
+    v = np.zeros(system.nv)
+    v[:6] = 1.0, 2.0, -1.0, 0.3, 0.0, 0.1
+    options = {"velocity": v, "rtol": 1e-8, "atol": 1e-9, "output": 0.25}
+    runs = [pl.simulate(system, 2.0, method=method, **options) for method in ("cvode", "radau")]
+    assert all(run.success for run in runs)
+    assert runs[0].statistics.steps > 20
+    np.testing.assert_allclose(runs[0].t, runs[1].t)
+    for a, b in zip(runs[0].q, runs[1].q):
+        assert np.abs(system.difference(a, b)).max() < 1e-5
