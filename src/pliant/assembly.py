@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from .kernels import layout
 from .kernels.actuation import Lines
+from .kernels.internal import Internal
 from .kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
 from .kernels.wrenches import Wrenches
 from .model.actuators import Tendon
@@ -24,7 +26,7 @@ from .model.robot import Robot
 from .model.strains import STRAIN_NAMES
 from .quadrature import Grid, gauss, magnus_values, rod_grid
 
-__all__ = ["Anchor", "Assembly", "JointSpring", "LinkInfo", "assemble"]
+__all__ = ["Anchor", "Assembly", "JointSpring", "LinkInfo", "anchor_of", "assemble", "internal_tables", "step_values"]
 
 Array = NDArray[np.float64]
 SAME = 1e-12  # points of a rod closer than this (in X) are one
@@ -544,3 +546,52 @@ def _anchor(grids: Mapping[str, Grid], anchors: Mapping[str, Sequence[Anchor]], 
             f"robot.add_frame('...', rod.at({X:g})); for poses alone, rod_poses works at any X."
         )
     return anchors[frame.link][k].then(frame.offset)
+
+
+def _scales(assembly: Assembly) -> Array:
+    """Size of each velocity coordinate that counts as one: 1/length for bending and torsion, metres for sliding."""
+    lengths = [i.link.content.length for i in assembly.links.values() if isinstance(i.link.content, Rod)]
+    places = [float(np.linalg.norm(i.link.offset.translation)) for i in assembly.links.values()]
+    size = max([*lengths, *places, 0.0]) or 1.0
+    scale = np.ones(assembly.nv)
+    for info in assembly.links.values():
+        for k, name in enumerate(info.link.joint.dof_names):
+            scale[info.v0 + k] = size if name.startswith(("displacement", "v")) else 1.0
+        rod = info.link.content
+        if isinstance(rod, Rod):
+            scale[info.rod_v] = np.where(rod.strains.components < 3, 1.0 / rod.length, 1.0)
+    return scale
+
+
+def internal_tables(assembly: Assembly) -> Internal:
+    """Stiffness and damping as sparse rows, and the maps between coordinates and velocities."""
+    K, D = assembly.stiffness, assembly.damping
+    pattern = scipy.sparse.csr_array((K != 0) | (D != 0))
+    rows = np.repeat(np.arange(len(K)), np.diff(pattern.indptr))
+    spatial = [(q0, v0, int(kind == "free")) for q0, v0, kind in assembly.spatial]
+    q_taken = {q0 + k for q0, _v0, free in spatial for k in range(7 if free else 4)}
+    v_taken = {v0 + k for _q0, v0, free in spatial for k in range(6 if free else 3)}
+    shift = list(
+        zip(
+            (i for i in range(assembly.nq) if i not in q_taken),
+            (i for i in range(assembly.nv) if i not in v_taken),
+        )
+    )
+    springs = assembly.springs
+    stiffness, rest = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 7))
+    for k, s in enumerate(springs):
+        stiffness[k, : s.joint.nv, : s.joint.nv] = s.joint.stiffness_matrix
+        rest[k, : s.joint.nq] = s.joint.rest_position
+    return Internal(
+        shift=np.array(shift, dtype=np.int64).reshape(-1, 2),
+        spatial=np.array(spatial, dtype=np.int64).reshape(-1, 3),
+        rest=assembly.rest,
+        start=pattern.indptr.astype(np.int64),
+        column=pattern.indices.astype(np.int64),
+        stiffness=K[rows, pattern.indices],
+        damping=D[rows, pattern.indices],
+        springs=np.array([(s.q0, s.v0, int(s.joint.kind == "free")) for s in springs], dtype=np.int64).reshape(-1, 3),
+        spring_stiffness=stiffness,
+        spring_rest=rest,
+        scale=_scales(assembly),
+    )

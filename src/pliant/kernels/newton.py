@@ -59,6 +59,30 @@ def force_size(c, q, r, work, u, tau, scale):
 
 
 @routine
+def scaled_size(scale, r):
+    """Largest |scale·r|; infinite if an entry is NaN."""
+    size = 0.0
+    for k in range(r.shape[0]):
+        x = abs(scale[k] * r[k])
+        if not x < np.inf:
+            return np.inf
+        size = max(size, x)
+    return size
+
+
+@routine
+def scaled_symmetric(K, scale, shift, A):
+    """A = symmetric part of K in scaled coordinates + shift 1. Returns the largest diagonal entry."""
+    top = 0.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            A[i, j] = 0.5 * scale[i] * scale[j] * (K[i, j] + K[j, i])
+        A[i, i] += shift
+        top = max(top, abs(A[i, i]))
+    return top
+
+
+@routine
 def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot, info):
     """Minimise the potential energy, or drive the residual to zero, from q (overwritten).
 
@@ -78,19 +102,12 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
         info[0] = it
         residual_tangent(t, work, c, lines, wrenches, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
         size = force_size(c, q, r, work, u, tau, scale)
-        norm = 0.0
-        for k in range(nv):
-            if not abs(r[k]) < np.inf:  # also NaN, which max would pass over
-                return NOT_FINITE
-            norm = max(norm, abs(scale[k] * r[k]))
+        norm = scaled_size(scale, r)
+        if not norm < np.inf:
+            return NOT_FINITE
         relative = norm / size if size > 0.0 else 0.0
         info[1] = relative
-        # scaled symmetric part
-        top = 0.0
-        for i in range(nv):
-            for j in range(nv):
-                A[i, j] = 0.5 * scale[i] * scale[j] * (K[0, i, j] + K[0, j, i])
-            top = max(top, abs(A[i, i]))
+        top = scaled_symmetric(K[0], scale, 0.0, A)
         positive = cholesky(A)
         info[4] = 1.0 if positive else 0.0
         if relative <= tolerance and (positive or not use_energy):
@@ -104,10 +121,7 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
             info[2] += 1
             shift = 1e-3 * top
             while not positive:
-                for i in range(nv):
-                    for j in range(nv):
-                        A[i, j] = 0.5 * scale[i] * scale[j] * (K[0, i, j] + K[0, j, i])
-                    A[i, i] += shift
+                scaled_symmetric(K[0], scale, shift, A)
                 positive = cholesky(A)
                 shift *= 4.0
                 if shift > 1e12 * (top + 1e-300):
@@ -137,10 +151,7 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
             for k in range(q.shape[0]):
                 q[k] = trial[k]
             residual(t, work, c, lines, wrenches, q, zero, zero, u, tau, r)
-            norm = 0.0
-            for k in range(nv):
-                norm = max(norm, abs(scale[k] * r[k]))
-            info[1] = norm / size if size > 0.0 else 0.0
+            info[1] = scaled_size(scale, r) / size if size > 0.0 else 0.0
             return CONVERGED
         factor = min(1.0, radius / length) if length > 0.0 else 1.0
         energy0, parts0 = potential(t, work, c, lines, wrenches, q, u, tau, sums)
@@ -161,9 +172,7 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
                     accepted = True
             else:
                 residual(t, work, c, lines, wrenches, trial, zero, zero, u, tau, r)
-                norm1 = 0.0
-                for k in range(nv):
-                    norm1 = max(norm1, abs(scale[k] * r[k]))
+                norm1 = scaled_size(scale, r)
                 if norm1 <= (1.0 - 1e-4 * factor) * norm or norm1 <= tolerance * size:
                     accepted = True
             if accepted:
