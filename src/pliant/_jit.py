@@ -22,7 +22,7 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
-from numba.core.codegen import CPUCodeLibrary
+from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
 
 __all__ = ["inline", "kernel", "routine", "source_digest"]
 
@@ -70,31 +70,51 @@ class _Notice(event.Listener):
 event.register("numba:compile", _Notice())
 
 
-class _Unoptimised:
-    """Leave out LLVM's optimisation while a function is compiled that only compiled code calls.
+def _ready(library: Any) -> None:
+    """Finish a library for linking into others, without machine code of its own."""
+    library._finalize_dynamic_globals()
+    library._verify_declare_only_symbols()
+    library._finalized = True
 
-    Numba optimises each function together with all that it calls, at every level of the call tree. Only the entry
-    point's pass matters, which sees all the code once more; without this, compiling takes about three times as long.
+
+class _Inner:
+    """Compile a function that only compiled code calls: to LLVM's intermediate form and no further.
+
+    Numba optimises and generates machine code for each function together with all that it calls, at every level of the
+    call tree. Only the entry point's pass matters, which sees all the code once more; without this, compiling takes
+    about three times as long. The replaced methods are restored at once; numba holds its compiler lock meanwhile.
     """
+
+    REPLACED: tuple[tuple[Any, str, Any], ...] = (
+        (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
+        (CPUCodeLibrary, "_finalize_final_module", _ready),
+        (JITCPUCodegen, "set_env", lambda codegen, name, env: None),
+    )
 
     def __init__(self, compiler: Any) -> None:
         self._compile = compiler.compile
 
     def __call__(self, args: Any, return_type: Any) -> Any:
-        library: Any = CPUCodeLibrary
-        original = library._optimize_final_module
-        library._optimize_final_module = lambda self: None
+        originals = [getattr(owner, name) for owner, name, _ in self.REPLACED]
+        for owner, name, replacement in self.REPLACED:
+            setattr(owner, name, replacement)
         try:
             return self._compile(args, return_type)
         finally:
-            library._optimize_final_module = original
+            for (owner, name, _), original in zip(self.REPLACED, originals):
+                setattr(owner, name, original)
+
+
+_POSSIBLE = all(hasattr(owner, name) for owner, name, _ in _Inner.REPLACED) and all(
+    hasattr(CPUCodeLibrary, name) for name in ("_finalize_dynamic_globals", "_verify_declare_only_symbols")
+)
 
 
 def _inner(function: Any, **options: Any) -> Any:
     dispatcher = numba.njit(**options, **_INNER)(function)
     compiler = getattr(dispatcher, "_compiler", None)  # absent with NUMBA_DISABLE_JIT=1
-    if compiler is not None and hasattr(CPUCodeLibrary, "_optimize_final_module"):
-        compiler.compile = _Unoptimised(compiler)
+    if compiler is not None and _POSSIBLE:
+        compiler.compile = _Inner(compiler)
     return dispatcher
 
 
