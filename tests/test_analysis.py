@@ -17,7 +17,7 @@ def driven_robot(seed: int) -> pl.System:
     for k, link in enumerate(list(robot.links)):
         if link.is_rod:
             y, z = rng.normal(size=2) * 0.003
-            robot.add_tendon(f"t{k}", link, y=lambda X, y=y: y * np.cos(3 * X), z=z)
+            robot.add_tendon(f"t{k}", link, y=lambda X, y=y: y * np.cos(3 * X), z=z, push=True)
         if rng.random() < 0.5:
             robot.add_wrench(
                 f"w{k}",
@@ -37,15 +37,15 @@ def floating_arm() -> pl.System:
     options = {"section": pl.Circle((0.03, 0.02)), "material": SILICONE, "strains": pl.Strains(torsion=0, bending=1)}
     arm = robot.add_rod("arm", parent=base, length=0.5, **options)
     robot.add_rod("hand", parent=arm, joint=pl.Spherical(stiffness=0.1, damping=0.01), length=0.3, **options)
-    robot.add_tendon("pull", arm, y=0.02)
+    robot.add_tendon("pull", arm, y=0.02, push=True)
     robot.add_wrench("thrust", base, force=(0, 0, 1), axes="body", offset=(0.1, 0.1, 0))
     return robot.compile()
 
 
 def fixed_arm() -> pl.System:
     robot = cable_driven_manipulator(10)
-    robot.add_tendon("pull", "arm", y=lambda X: 0.02 - 0.01 * X)
-    robot.add_tendon("wind", "arm", y=lambda X: 0.01 * np.sin(6 * X), z=lambda X: 0.01 * np.cos(6 * X))
+    robot.add_tendon("pull", "arm", y=lambda X: 0.02 - 0.01 * X, push=True)
+    robot.add_tendon("wind", "arm", y=lambda X: 0.01 * np.sin(6 * X), z=lambda X: 0.01 * np.cos(6 * X), push=True)
     robot.add_wrench("push", "arm.tip", force=(0, 1, 0))
     return robot.compile()
 
@@ -203,8 +203,8 @@ def sprung_arm() -> pl.System:
     robot.add_body(
         "tool", parent=arm, joint=pl.Spherical(stiffness=0.3), mass=0.05, com=(0.05, 0, 0), inertia=[1e-4] * 3
     )
-    robot.add_tendon("pull", arm, y=lambda X: 0.02 - 0.01 * X)
-    robot.add_tendon("wind", arm, y=lambda X: 0.01 * np.sin(6 * X), z=lambda X: 0.01 * np.cos(6 * X))
+    robot.add_tendon("pull", arm, y=lambda X: 0.02 - 0.01 * X, push=True)
+    robot.add_tendon("wind", arm, y=lambda X: 0.01 * np.sin(6 * X), z=lambda X: 0.01 * np.cos(6 * X), push=True)
     robot.add_wrench("push", "tool", force=(0, 1, 0), offset=(0.05, 0, 0))
     return robot.compile()
 

@@ -82,14 +82,14 @@ def test_the_import_finder_sees_what_it_should():
 def test_kernels_know_only_kernels(module):
     allowed = {"numpy", "math", "typing", *sys.stdlib_module_names}
     for name in imports(module, inside_functions=True):
-        ours = within(name, "pliant._jit") or within(name, "pliant.kernels")
+        ours = name in ("pliant._jit", "pliant._call") or name.startswith(("pliant._jit.", "pliant._call.")) or within(name, "pliant.kernels")
         assert ours or (not within(name, "pliant") and name.split(".")[0] in allowed), f"{module} imports {name}"
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_only_one_file_imports_numba(module):
+def test_only_two_files_import_numba(module):
     names = {name.split(".")[0] for name in imports(module, inside_functions=True)}
-    assert ("numba" in names or "llvmlite" in names) == (module == "pliant._jit")
+    assert ("numba" in names or "llvmlite" in names) == (module in ("pliant._jit", "pliant._call"))
 
 
 @pytest.mark.parametrize("module", [*MODEL, "pliant.basis", "pliant.quadrature"])

@@ -52,7 +52,7 @@ def test_digest_follows_every_kernel_source(copied):
     seen = {source_digest(copied)}
     assert source_digest(copied) in seen  # the same sources, the same digest
     assert source_digest(copied) == source_digest()
-    files = [copied / "_jit.py", *sorted((copied / "kernels").glob("*.py"))]
+    files = [copied / "_jit.py", copied / "_call.py", *sorted((copied / "kernels").glob("*.py"))]
     assert len(files) > 10
     for path in files:
         path.write_text(path.read_text() + "\n# edited\n")
@@ -126,7 +126,7 @@ def dispatchers() -> dict[str, object]:
     return found
 
 
-INNER = {"run_job", "scaled_gravity", "check_q", "check_v"}  # for solvers: what the other methods are made of
+INNER = {"run_job", "scaled_gravity", "check_q", "check_v", "make_work", "raise_user_errors"}  # for solvers: what the other methods are made of
 
 
 def ask_everything(system: pl.System, seed: int) -> set[str]:
@@ -146,6 +146,7 @@ def ask_everything(system: pl.System, seed: int) -> set[str]:
     }
     values |= {name: rng.normal(size=system.nv) for name in ("v", "a", "dv", "tau", "b")}
     values["u"] = rng.uniform(size=system.nu)
+    values["stress"] = np.ones(6)
     called = set()
     for name, method in inspect.getmembers(system, callable):
         if name.startswith("_") or name in INNER:

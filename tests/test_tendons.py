@@ -150,7 +150,7 @@ def test_length_is_the_length_of_the_line_in_space():
     system = robot.compile()
     q = system.random(1, scale=0.5)
     for name, length in zip(system.input_names, system.tendon_lengths(q)[0]):
-        tendon = robot.tendons[name]
+        tendon = robot.tendons[name].along[0]
         X = np.linspace(tendon.start, tendon.end, 8001)
         g = system.rod_poses("rod", q, X)
         points = g[:, :3, 3] + np.einsum("mij,mj->mi", g[:, :3, :3], tendon.offsets(X)[0])
@@ -199,8 +199,7 @@ def test_forces_in_a_tree():
     assert system.input_names == ("a", "b", "c", "push")
     q = system.random(0, scale=0.5)
     ell, J = system.tendon_lengths(q)
-    assert ell[3] == 0
-    np.testing.assert_array_equal(J[3], 0)
+    assert len(ell) == len(J) == 3
     expected = differences(lambda x: system.tendon_lengths(x)[0], system, q)
     assert_close(J * system.internal.scale, expected * system.internal.scale, 1e-10)
     B = system.actuation_matrix(q)
@@ -278,7 +277,7 @@ def test_power_of_a_tendon():
     rate = (
         system.tendon_lengths(system.integrate(q, h * v))[0] - system.tendon_lengths(system.integrate(q, -h * v))[0]
     ) / (2 * h)
-    np.testing.assert_allclose(v @ system.actuation_matrix(q) @ u, -u @ rate, rtol=1e-7)
+    np.testing.assert_allclose(v @ system.actuation_matrix(q) @ u, -u[:3] @ rate, rtol=1e-7)
 
 
 # ------------------------------------------------------------ part of a rod
@@ -339,8 +338,7 @@ def test_tendon_on_a_body():
     [
         ({"start": -0.1}, "start"),
         ({"end": 1.2}, "end"),
-        ({"start": 0.6, "end": 0.5}, "must be larger than start"),
-        ({"start": 0.5, "end": 0.5}, "must be larger than start"),
+        ({"start": 0.5, "end": 0.5}, "must differ from start"),
         ({"y": np.nan}, "y"),
         ({"y": lambda X: np.inf if X > 0.5 else 0.0}, "finite"),
     ],
@@ -384,10 +382,14 @@ def test_bad_inputs():
         plain.residual(plain.neutral(), np.zeros(12), np.zeros(12), {"cable": 1.0})
 
 
-def test_a_negative_tension_pushes():
-    """The sign is the user's: the force of −u is the opposite of that of u."""
-    system = several_rods()
+def test_a_negative_tension_needs_permission():
+    robot = soft_rod(pl.Strains.reissner(2))
+    robot.add_tendon("a", "rod", y=0.01)
+    robot.add_tendon("b", "rod", y=0.01, push=True)
+    system = robot.compile()
     q, zero = system.random(0, scale=0.3), np.zeros(system.nv)
+    with pytest.raises(ValueError, match="input 'a' = -5 is not allowed: a tendon only pulls"):
+        system.residual(q, zero, zero, {"a": -5.0})
     r0 = system.residual(q, zero, zero)
-    pull, push = (system.residual(q, zero, zero, {"a": s}) - r0 for s in (5.0, -5.0))
+    pull, push = (system.residual(q, zero, zero, {"b": s}) - r0 for s in (5.0, -5.0))
     np.testing.assert_allclose(push, -pull, rtol=0, atol=1e-12 * np.abs(r0).max())

@@ -16,7 +16,8 @@ from .basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from .model.actuators import Tendon
+from .model.actuators import InternalStress, Motor, Tendon
+from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
     Cylindrical,
     Fixed,
@@ -30,12 +31,14 @@ from .model.joints import (
     Universal,
 )
 from .model.links import Frame, Link, constant_strain, helix
-from .model.loads import PointWrench
+from .model.loads import Contact, Dipole, DistributedWrench, HalfSpace, Obstacle, PointWrench
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
+from .model.routing import Along, Table, helical_routing
 from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
+from .model.user import UserLoad, compiled_load
 from .solve.continuation import Branch, SpecialPoint, trace_equilibria
 from .solve.result import Event, Result
 from .solve.simulate import simulate
@@ -45,29 +48,37 @@ from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
 __version__ = "0.1.0"
 
 __all__ = [
+    "Along",
     "Annulus",
     "Basis",
     "Box",
     "Branch",
     "Chebyshev",
     "Circle",
+    "Contact",
     "Custom",
     "CustomSection",
     "Cylinder",
     "Cylindrical",
+    "Dipole",
+    "DistributedWrench",
     "Ellipse",
     "Ellipsoid",
     "Equilibrium",
     "Event",
     "Fixed",
+    "Fluid",
     "ForwardDerivatives",
     "Fourier",
     "Frame",
     "Free",
     "Gaussian",
+    "HalfSpace",
     "Helical",
     "HermiteElements",
+    "Hydrodynamics",
     "Inertia",
+    "InternalStress",
     "InverseDerivatives",
     "InverseMultiquadric",
     "Joint",
@@ -79,6 +90,8 @@ __all__ = [
     "Modes",
     "Momentum",
     "Monomial",
+    "Motor",
+    "Obstacle",
     "PiecewiseConstant",
     "Planar",
     "PointWrench",
@@ -94,9 +107,13 @@ __all__ = [
     "Spherical",
     "Strains",
     "System",
+    "Table",
     "Tendon",
     "Universal",
+    "UserLoad",
+    "compiled_load",
     "constant_strain",
+    "helical_routing",
     "helix",
     "lie",
     "linearize",

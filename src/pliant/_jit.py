@@ -1,9 +1,10 @@
-"""Compilation of kernels: the only file that imports numba.
+"""Compilation of kernels; only this file and `_call` import numba.
 
-Three decorators, by the role of a function:
+Four decorators, by the role of a function:
 
 * `inline`: a few lines of algebra, always merged into its caller;
 * `routine`: part of an algorithm, compiled together with the kernels that call it;
+* `managed`: the same for a function that makes or returns arrays;
 * `kernel`: an entry point called from Python, cached on disk.
 
 A cached kernel is stamped with a digest of all kernel sources, because numba by itself does not notice
@@ -24,7 +25,7 @@ from numba.core import event
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
 
-__all__ = ["inline", "kernel", "routine", "source_digest"]
+__all__ = ["inline", "kernel", "managed", "routine", "source_digest", "stamp_cache"]
 
 # "contract" lets the compiler fuse multiply and add; nothing is reordered and NaN keeps its meaning.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
@@ -34,14 +35,15 @@ def source_digest(root: Path | None = None) -> str:
     """Digest of every source file that can end up in compiled code, and of numba's version."""
     root = Path(__file__).parent if root is None else root
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in [root / "_jit.py", *sorted((root / "kernels").glob("*.py"))]:
+    for path in [root / "_jit.py", root / "_call.py", *sorted((root / "kernels").glob("*.py"))]:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 # A function that is only called by compiled code needs no entry from Python: a third of the compile time.
-_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# No function of a kernel allocates memory, so there is nothing to count references of.
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 
 _STAMP = source_digest()
 
@@ -55,7 +57,7 @@ class _Notice(event.Listener):
     def on_start(self, event: Any) -> None:
         """Called by numba before it compiles (not when it loads from the cache)."""
         function = event.data["dispatcher"].py_func
-        if not self.silent and (function.__module__ or "").startswith("pliant."):
+        if not self.silent and (function.__module__ or "").startswith("pliant.kernels."):
             self.silent = True
             print(
                 "pliant: compiling kernels, once per machine and version (up to a minute) ...",
@@ -111,7 +113,7 @@ _POSSIBLE = all(hasattr(owner, name) for owner, name, _ in _Inner.REPLACED) and 
 
 
 def _inner(function: Any, **options: Any) -> Any:
-    dispatcher = numba.njit(**options, **_INNER)(function)
+    dispatcher = numba.njit(**{**_INNER, **options})(function)
     compiler = getattr(dispatcher, "_compiler", None)  # absent with NUMBA_DISABLE_JIT=1
     if compiler is not None and _POSSIBLE:
         compiler.compile = _Inner(compiler)
@@ -128,12 +130,22 @@ def routine(function: Any) -> Any:
     return _inner(function)
 
 
+def managed(function: Any) -> Any:
+    """Decorate a part of an algorithm that makes arrays or returns them (views too), so that references are counted."""
+    return _inner(function, _nrt=True)
+
+
 def kernel(function: Any) -> Any:
     """Decorate an entry point: compiled on first use, cached with a digest of all kernel sources."""
     dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
+    stamp_cache(dispatcher)
+    return dispatcher
+
+
+def stamp_cache(dispatcher: Any) -> None:
+    """Make a cached function depend on all kernel sources."""
     cache = getattr(dispatcher, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1
     if cache is not None and hasattr(cache, "_impl"):
         cache._cache_file = IndexDataCacheFile(
             cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=_STAMP
         )
-    return dispatcher

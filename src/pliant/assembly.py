@@ -6,42 +6,36 @@ that maps names to rows of that table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 from .kernels import layout
-from .kernels.actuation import Lines
 from .kernels.internal import Internal
 from .kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
-from .kernels.wrenches import Wrenches
-from .model.actuators import Tendon
+from .loading import (
+    SAME,
+    Anchor,
+    Loading,
+    Places,
+    added_mass,
+    build_loading,
+    input_names,
+    move_matrix,
+    points_of_interest,
+)
 from .model.joints import Joint
 from .model.links import Body, Frame, Link, Rod
 from .model.pose import Pose
 from .model.robot import Robot
 from .model.strains import STRAIN_NAMES
-from .quadrature import Grid, gauss, magnus_values, rod_grid
+from .quadrature import Grid, magnus_values, rod_grid
 
-__all__ = ["Anchor", "Assembly", "JointSpring", "LinkInfo", "anchor_of", "assemble", "internal_tables", "step_values"]
+__all__ = ["Assembly", "JointSpring", "LinkInfo", "anchor_of", "assemble", "internal_tables", "step_values"]
 
 Array = NDArray[np.float64]
-SAME = 1e-12  # points of a rod closer than this (in X) are one
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """A frame in the step table: the end of a step (−1: the world) and a fixed offset from it."""
-
-    step: int
-    offset: Pose = field(default_factory=Pose)
-
-    def then(self, offset: Pose) -> Anchor:
-        """The anchor at a further fixed offset."""
-        return Anchor(self.step, self.offset @ offset)
 
 
 @dataclass(frozen=True)
@@ -90,8 +84,8 @@ class Assembly:
     springs: tuple[JointSpring, ...]
     spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
     dof_names: tuple[str, ...]
-    lines: Lines
-    wrenches: Wrenches
+    loading: Loading
+    places: Places
     input_names: tuple[str, ...]
 
 
@@ -112,7 +106,8 @@ class _Builder:
         self.places: list[Pose] = []
         self.steps: list[list[int]] = []
         self.data: list[Array] = []
-        self.inertias: list[Array] = []
+        self.inertias: list[Array] = []  # of each step, with the added mass of a fluid
+        self.dry: list[Array] = []  # without
         self.phi: list[Array] = []
         self.n_phi = 0
         self.col_v: list[int] = []
@@ -173,7 +168,10 @@ class _Builder:
     def emit_body(self, link: Link, body: Body, anchor: Anchor) -> None:
         """Give the body's inertia to the step that carries it; emit its children."""
         if body.inertia is not None and anchor.step >= 0:
-            self.inertias[anchor.step] += body.inertia.transformed(anchor.offset).matrix
+            self.add_inertia(anchor.step, body.inertia.transformed(anchor.offset).matrix)
+        added = added_mass(self.robot, link)
+        if added is not None and anchor.step >= 0:
+            self.inertias[anchor.step] += move_matrix(added[0], anchor.offset)
         self.anchors[link.name] = [anchor]
         for child in self.children.get(link.name, []):
             self.emit(child, anchor.then(child.parent.offset))
@@ -182,8 +180,7 @@ class _Builder:
         """Emit a rod as one block, or as several joined at attachments and element ends."""
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
-        frames = [*self.robot.frames.values(), *(w.frame for w in self.robot.wrenches.values())]
-        named = [float(f.X or 0.0) for f in frames if f.link == link.name]
+        named = points_of_interest(self.robot, link.name)
         inside = [x for x in attached + named if SAME < x < 1 - SAME]
         grid = rod_grid(rod.strains.breakpoints, rod.points_per_element, extra=inside)
         self.check_points(link, rod, grid)
@@ -193,6 +190,7 @@ class _Builder:
         h = np.diff(X)
         phi, xi = step_values(rod, X[:-1], X[1:])
         mass = rod.inertia_at(X) * (grid.weights * L)[:, None, None]
+        added = added_mass(self.robot, link, X)
         used = [np.any(phi[:, i0:i1] != 0.0, axis=(0, 1)) for i0, i1 in grid.elements]
         local = not all(u.all() for u in used)
         cuts = {int(np.argmin(np.abs(X - x))) for x in attached} - {0, len(X) - 1}
@@ -229,7 +227,9 @@ class _Builder:
                 data[layout.D_XI1 : layout.D_XI1 + 6] = xi[0, i]
                 data[layout.D_XI2 : layout.D_XI2 + 6] = xi[1, i]
                 anchor = self.add_step(data, phi[:, i, columns])
-                self.inertias[anchor.step] += mass[i + 1]
+                self.add_inertia(anchor.step, mass[i + 1])
+                if added is not None:
+                    self.inertias[anchor.step] += added[i + 1] * (grid.weights[i + 1] * L)
                 anchors.append(anchor)
             for child, x in zip(children, attached):
                 if x > SAME and int(np.argmin(np.abs(X - x))) == end:
@@ -295,7 +295,13 @@ class _Builder:
         self.steps.append(row)
         self.data.append(data)
         self.inertias.append(np.zeros((6, 6)))
-        return Anchor(len(self.steps) - 1)
+        self.dry.append(np.zeros((6, 6)))
+        return Anchor(len(self.steps) - 1, Pose())
+
+    def add_inertia(self, step: int, M: Array) -> None:
+        """Add mass to a step."""
+        self.inertias[step] += M
+        self.dry[step] += M
 
     # ------------------------------------------------------------ finish
 
@@ -319,14 +325,13 @@ class _Builder:
             spans += runs
         return spans
 
-    def tables(self) -> Tables:
+    def tables(self, loading: Loading) -> Tables:
         """The finished tables."""
         spans = self.spans()
         carries = {block[layout.PSTEP] for block in self.blocks}
-        for wrench in self.robot.wrenches.values():
-            carries.add(_anchor(self.grids, self.anchors, wrench.frame).step)
+        carries |= loading.steps
         for i, (row, M) in enumerate(zip(self.steps, self.inertias)):
-            row[layout.S_INERTIA] = _store_inertia(self.data[i], M)
+            row[layout.S_INERTIA] = _store_inertia(self.data[i], M, self.dry[i])
             row[layout.S_CARRIES] = int(row[layout.S_INERTIA] != MASSLESS or i in carries)
         places = np.zeros((len(self.places), layout.PLACE_WIDTH))
         for place, pose in zip(places, self.places):
@@ -345,12 +350,14 @@ class _Builder:
             col_v=col_v,
             col_q=np.array(self.col_q, dtype=np.int64),
             gravity=np.array(self.robot.gravity),
-            flags=np.array([int(general), int(identity)], dtype=np.int64),
+            flags=np.array(
+                [general, identity, bool(loading.steps), loading.velocity_loads, loading.pair_loads], dtype=np.int64
+            ),
         )
 
 
-def _store_inertia(data: Array, M: Array) -> int:
-    """Write a step's inertia into its data row; returns its kind."""
+def _store_inertia(data: Array, M: Array, dry: Array) -> int:
+    """Write a step's inertia (with added mass) and dry mass into its data row; returns the kind of inertia."""
     if not M.any():
         return MASSLESS
     m = M[3, 3]
@@ -365,6 +372,11 @@ def _store_inertia(data: Array, M: Array) -> int:
     )
     if not rigid:
         data[layout.D_M6 :] = M.ravel()
+        mass = np.trace(dry[3:, 3:]) / 3.0  # gravity acts on this, at the mean of the off-diagonal block
+        data[layout.D_MASS] = mass
+        if mass > 0:
+            first = 0.5 * (dry[:3, 3:] - dry[:3, 3:].T) / mass
+            data[layout.D_COM : layout.D_COM + 3] = first[2, 1], first[0, 2], first[1, 0]
         return GENERAL
     central = M[:3, :3] + m * skew @ skew
     data[layout.D_MASS] = m
@@ -415,69 +427,6 @@ def _dof_names(robot: Robot) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _lines(builder: _Builder) -> Lines:
-    """Points, basis values and offsets of all tendons."""
-    basis: dict[tuple[str, float], tuple[Array, NDArray[np.int64]]] = {}
-    entries: dict[tuple[str, float], list[tuple[list[int], Array]]] = {}
-    for index, tendon in enumerate(builder.robot.tendons.values()):
-        link = builder.robot.link(tendon.rod)
-        assert isinstance(link.content, Rod)
-        rod = link.content
-        X, w = _tendon_points(rod, builder.grids[tendon.rod], tendon)
-        values = rod.strains.evaluate(X)
-        d, slope = tendon.offsets(X)
-        rows = np.column_stack([w * rod.length, rod.reference(X), d, slope / rod.length])
-        q0 = builder.q0[tendon.rod] + link.joint.nq
-        v0 = builder.v0[tendon.rod] + link.joint.nv
-        for k, x in enumerate(X):
-            entries.setdefault((tendon.rod, float(x)), []).append(([index, 0, rod.strains.size, q0, v0], rows[k]))
-            basis.setdefault((tendon.rod, float(x)), (values[k], rod.strains.components))
-    points, data, phi, comp = [], [], [], []
-    total = 0
-    for key, group in entries.items():  # all tendons at one point of a rod follow each other and share its basis values
-        for point, row in group:
-            points.append([point[0], total, *point[2:]])
-            data.append(row)
-        phi.append(basis[key][0])
-        comp.append(basis[key][1])
-        total += len(basis[key][0])
-    return Lines(
-        point=np.array(points, dtype=np.int64).reshape(-1, 5),
-        data=np.array(data) if data else np.zeros((0, 13)),
-        phi=np.concatenate(phi) if phi else np.zeros(0),
-        comp=np.concatenate(comp).astype(np.int64) if comp else np.zeros(0, dtype=np.int64),
-    )
-
-
-def _wrenches(builder: _Builder, inputs: tuple[str, ...]) -> Wrenches:
-    """Steps, offsets and values of all point wrenches."""
-    place, data = [], []
-    for name, wrench in builder.robot.wrenches.items():
-        anchor = _anchor(builder.grids, builder.anchors, wrench.frame)
-        if anchor.step < 0:
-            continue
-        index = -1 if wrench.constant else inputs.index(name)
-        place.append([anchor.step, int(wrench.axes == "world"), index])
-        offset = anchor.offset
-        data.append(np.concatenate([offset.rotation.ravel(), offset.translation, wrench.moment, wrench.force]))
-    return Wrenches(
-        place=np.array(place, dtype=np.int64).reshape(-1, 3),
-        data=np.array(data, dtype=np.float64).reshape(-1, 18),
-    )
-
-
-def _tendon_points(rod: Rod, grid: Grid, tendon: Tendon) -> tuple[Array, Array]:
-    """Quadrature of a tendon: the rod's own points, or Gauss points of the part that it runs through."""
-    if tendon.start <= SAME and tendon.end >= 1 - SAME:
-        at = grid.weights > 0
-        return grid.X[at], grid.weights[at]
-    inner = [x for x in rod.strains.breakpoints if tendon.start < x < tendon.end]
-    edges = np.array([tendon.start, *inner, tendon.end])
-    nodes, weights = gauss(rod.points_per_element)
-    width = np.diff(edges)[:, None]
-    return (edges[:-1, None] + width * nodes).ravel(), (width * weights).ravel()
-
-
 def assemble(robot: Robot) -> Assembly:
     """Turn a robot into tables.
 
@@ -492,7 +441,9 @@ def assemble(robot: Robot) -> Assembly:
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
         )
     builder.walk()
-    inputs = (*robot.tendons, *(name for name, wrench in robot.wrenches.items() if not wrench.constant))
+    inputs = input_names(robot)
+    places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
+    loading = build_loading(places, inputs)
     K, D, rest, springs = _resistance(builder)
     links = {
         link.name: LinkInfo(
@@ -510,7 +461,7 @@ def assemble(robot: Robot) -> Assembly:
         if link.joint.kind in ("spherical", "free")
     )
     return Assembly(
-        tables=builder.tables(),
+        tables=builder.tables(loading),
         links=links,
         nq=builder.nq,
         nv=builder.nv,
@@ -520,32 +471,15 @@ def assemble(robot: Robot) -> Assembly:
         springs=springs,
         spatial=spatial,
         dof_names=_dof_names(robot),
-        lines=_lines(builder),
-        wrenches=_wrenches(builder, inputs),
+        loading=loading,
+        places=places,
         input_names=inputs,
     )
 
 
 def anchor_of(assembly: Assembly, frame: Frame) -> Anchor:
     """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
-    grids = {name: info.grid for name, info in assembly.links.items() if info.grid is not None}
-    return _anchor(grids, {name: info.anchors for name, info in assembly.links.items()}, frame)
-
-
-def _anchor(grids: Mapping[str, Grid], anchors: Mapping[str, Sequence[Anchor]], frame: Frame) -> Anchor:
-    if frame.link == "world":
-        return Anchor(-1, frame.offset)
-    if frame.link not in grids:
-        return anchors[frame.link][0].then(frame.offset)
-    X = 1.0 if frame.X is None else frame.X
-    points = grids[frame.link].X
-    k = int(np.argmin(np.abs(points - X)))
-    if abs(points[k] - X) > SAME:
-        raise ValueError(
-            f"X = {X:g} on rod {frame.link!r} is not a point of the compiled robot. Name it before compiling with "
-            f"robot.add_frame('...', rod.at({X:g})); for poses alone, rod_poses works at any X."
-        )
-    return anchors[frame.link][k].then(frame.offset)
+    return assembly.places.anchor(frame)
 
 
 def _scales(assembly: Assembly) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
@@ -11,10 +11,13 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from . import lie
-from .assembly import Anchor, LinkInfo, anchor_of, assemble, internal_tables, step_values
-from .kernels import actuation, engine, internal, kinematics, layout, manifold
+from .assembly import LinkInfo, anchor_of, assemble, internal_tables, step_values
+from .kernels import engine, internal, kinematics, layout, manifold
 from .kernels.newton import CONVERGED
-from .kernels.wrenches import P_FORCE, P_INPUT, P_MOMENT
+from .kernels.tendons import T_LENGTH, V_REST
+from .kernels.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_INPUT, P_MOMENT
+from .loading import Anchor
+from .model.actuators import InternalStress
 from .model.links import Frame, Link, Rod
 from .model.robot import Robot
 from .model.validate import choice, finite, integer, unknown_name
@@ -84,9 +87,10 @@ class System:
         self.input_names = assembly.input_names
         self.nu = len(assembly.input_names)
         inner = internal_tables(assembly)
-        work = layout.make_work(assembly.tables)
-        self.packed, views = engine.pack(assembly.tables, inner, assembly.lines, assembly.wrenches, work)
-        self.tables, self.internal, self.lines, self.wrenches, self._work = views
+        self.packed, views = engine.pack([assembly.tables, inner, *assembly.loading.groups, self.make_work()])
+        self.tables, self.internal, *loads, self._work = views
+        _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user = loads
+        self._lower = assembly.loading.lower
         self._zero = np.zeros(self.nv)
         self._no_input = np.zeros(self.nu)
         self.pivot = np.zeros(self.nv, dtype=np.int64)
@@ -94,6 +98,54 @@ class System:
         self._spare_q = np.zeros(self.nq)
         self._parameters = np.zeros(engine.PARAMETERS)
         self._probes: dict[tuple[str, bytes], _Probe] = {}
+        self._set_rest()
+
+    def make_work(self, dtype: type = np.float64) -> layout.Work:
+        """A workspace of the kernels for this robot."""
+        load = self._assembly.loading
+        return layout.make_work(
+            self._assembly.tables,
+            dtype,
+            tendons=len(load.tendons.law),
+            tendon_points=len(load.tendons.point),
+            wraps=len(load.tendons.wrap) + len(load.tendons.segment),
+            contacts=len(load.contact.point),
+            user=len(load.user.point),
+            inputs=self.nu,
+        )
+
+    def _set_rest(self) -> None:
+        """What follows from the neutral configuration: lengths of elastic tendons, rods that touch because they are joined."""
+        names = list(self._robot.tendons)
+        missing = np.isnan(self.tendons.value[:, V_REST])
+        elastic = self.tendons.law[:, 1] == 1
+        if np.any(missing & elastic) or len(self.tendons.segment):
+            lengths = self.tendon_lengths(self.neutral())[0]
+            self.tendons.value[missing, V_REST] = lengths[missing]
+            if not np.all(np.isfinite(lengths)):
+                raise ValueError(
+                    f"tendon {names[int(np.argmin(np.isfinite(lengths)))]!r}: two of its points on different links are at "
+                    "the same place in the neutral configuration, so the stretch between them has no direction. End the "
+                    "first stretch a little earlier, or leave a gap."
+                )
+        self.tendons.value[np.isnan(self.tendons.value[:, V_REST]), V_REST] = 0.0
+        if len(self.contact.rods):
+            self._skip_joined()
+
+    def _skip_joined(self) -> None:
+        """Never let two capsules touch that overlap in the neutral configuration: they are joined there."""
+        n = len(self.tables.step) + 1
+        pose, twist, accel = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 6))
+        kinematics.motion(self.tables, self._work, self.neutral(), self._zero, self._zero, pose, twist, accel)
+        own = pose[self.contact.point[:, 0]]
+        R = own[:, :9].reshape(-1, 3, 3)
+        centre = own[:, 9:] + np.einsum("kij,kj->ki", R, self.contact.ball[:, :3])
+        reach = self.contact.ball[:, 3]
+        s = np.linspace(-1, 1, 9)
+        line = centre[:, None] + s[:, None] * (R[:, :, 0] * self.contact.ball[:, 4:5])[:, None]
+        for i in range(len(line)):
+            gap = np.linalg.norm(line[i][None, :, None] - line[:, None], axis=-1).min(axis=(1, 2))
+            self.contact.skip[i, gap < reach[i] + reach] = 1
 
     # ------------------------------------------------------------ description
 
@@ -328,13 +380,17 @@ class System:
     def elastic_forces(self, q: ArrayLike) -> Array:
         """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""
         out = np.empty(self.nv)
-        internal.elastic_forces(self.internal, self.check_q(q), out, np.empty(self.nv), self._none[:, 0])
+        internal.elastic_forces(
+            self.internal, self.check_q(q), out, np.empty(self.nv), self._work.spring, self._none[:, 0]
+        )
         return out
 
     def elastic_tangent(self, q: ArrayLike) -> Array:
         """∂(elastic forces)/∂q (nv, nv); constant unless a spherical or free joint has a spring."""
         out = np.zeros((self.nv, self.nv))
-        internal.elastic_forces(self.internal, self.check_q(q), np.empty(self.nv), np.empty(self.nv), out)
+        internal.elastic_forces(
+            self.internal, self.check_q(q), np.empty(self.nv), np.empty(self.nv), self._work.spring, out
+        )
         return out
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, u: Inputs = None) -> Array:
@@ -352,10 +408,10 @@ class System:
         """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹."""
         q, v = self.check_q(q), self.check_v("v", v)
         a = self.forward_dynamics(q, v, tau, u=u)
-        d = self.inverse_dynamics_derivatives(q, v, a)
-        factor = self._factor(d.mass)
+        factor = self._mass_factor(q)
         dq = -scipy.linalg.cho_solve(factor, self.residual_tangent(q, v, a, u, tau), check_finite=False)
-        dv = -scipy.linalg.cho_solve(factor, d.dv + self._assembly.damping, check_finite=False)
+        damping = self.residual_tangent(q, v, a, u, tau, weights=(0.0, 1.0, 0.0))
+        dv = -scipy.linalg.cho_solve(factor, damping, check_finite=False)
         return ForwardDerivatives(a, dq, dv, scipy.linalg.cho_solve(factor, np.eye(self.nv), check_finite=False))
 
     def solve_mass(self, q: ArrayLike, b: ArrayLike) -> Array:
@@ -377,6 +433,7 @@ class System:
                 if name not in self.input_names:
                     raise unknown_name("input", str(name), self.input_names)
                 out[self.input_names.index(name)] = finite(f"input {name!r}", value)
+            self._check_pull(out)
             return out
         array = np.ascontiguousarray(u, dtype=np.float64)
         if not np.all(np.isfinite(array)):
@@ -385,22 +442,47 @@ class System:
             raise ValueError(
                 f"u has shape {array.shape}, but ({self.nu},) is needed: {', '.join(self.input_names) or 'no inputs'}."
             )
+        self._check_pull(array)
         return array if array.flags.writeable else array.copy()
 
-    def tendon_lengths(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Lengths of the tendons [m], shape (nu,), and their derivatives in q, shape (nu, nv); zero for other inputs."""
-        lengths, jacobian = np.empty(self.nu), np.empty((self.nu, self.nv))
-        actuation.tendon_lengths(self.lines, self.check_q(q), self._work.line, lengths, jacobian)
-        return lengths, jacobian
+    def _check_pull(self, u: Array) -> None:
+        """Error if a tendon is asked to push."""
+        if np.any(u < self._lower):
+            name = self.input_names[int(np.argmax(u < self._lower))]
+            raise ValueError(
+                f"input {name!r} = {u[self.input_names.index(name)]:g} is not allowed: a tendon only pulls, so it must be at "
+                "least 0. Use add_tendon(..., push=True) to allow compression."
+            )
 
-    def actuation_matrix(self, q: ArrayLike) -> Array:
-        """B(q) (nv, nu): the generalised force of the inputs is B u."""
-        B = -self.tendon_lengths(q)[1].T
-        for name, wrench in self._robot.wrenches.items():
-            if not wrench.constant:
-                F = np.concatenate([wrench.moment, wrench.force])
-                B[:, self.input_names.index(name)] = self.jacobian(wrench.frame, q, reference=wrench.axes).T @ F
-        return B
+    def tendon_lengths(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Lengths of the tendons [m], shape (n,), and their derivatives in q, shape (n, nv), in the order of adding.
+
+        For push rods it is minus the length, for chambers minus the volume [m³].
+        """
+        jacobian = np.zeros((1, len(self.tendons.law), self.nv))
+        self.run_job(engine.LENGTHS, self.check_q(q), S=jacobian)
+        return self._work.tension[:, T_LENGTH].copy(), jacobian[0]
+
+    def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None, u: Inputs = None) -> Array:
+        """B (nv, nu): derivative of the generalised forces with respect to the inputs.
+
+        It depends on q alone, unless tendons are elastic or user loads have inputs; for tensions, torques and wrenches the
+        generalised force is B u.
+        """
+        B = np.zeros((1, self.nu, self.nv))
+        velocity = self._zero if v is None else self.check_v("v", v)
+        self.run_job(engine.INPUTS, self.check_q(q), velocity, u=self.inputs(u), S=B)
+        return B[0].T.copy()
+
+    def stress_forces(self, rod: str | Link, stress: ArrayLike | Callable[[float], ArrayLike]) -> Array:
+        """Generalised forces (nv,) of an internal stress Λ(X) in a rod: ∫ΦᵀΛ, for `tau` of solvers ([004] eq. 27)."""
+        info, grid, content = self._rod(rod)
+        at = grid.weights > 0
+        values = InternalStress(info.link.name, stress).at(grid.X[at])
+        out = np.zeros(self.nv)
+        Phi = content.strains.matrix(grid.X[at])
+        out[info.rod_v] = np.einsum("m,mai,ma->i", grid.weights[at] * content.length, Phi, values)
+        return out
 
     def residual(
         self,
@@ -464,7 +546,9 @@ class System:
     def elastic_energy(self, q: ArrayLike) -> float:
         """Elastic energy of rods and joint springs [J]."""
         x = np.empty((2, self.nv))
-        return float(internal.elastic_forces(self.internal, self.check_q(q), x[0], x[1], self._none[:, 0]))
+        return float(
+            internal.elastic_forces(self.internal, self.check_q(q), x[0], x[1], self._work.spring, self._none[:, 0])
+        )
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass in world coordinates [m], shape (3,)."""
@@ -611,7 +695,7 @@ class System:
         """Run a job of the engine; see `kernels.engine.run`."""
         zero = self._zero
         spare = self._work.newton
-        return engine.run(
+        status = engine.run(
             job,
             *self.packed,
             q,
@@ -628,6 +712,13 @@ class System:
             spare[3] if acceleration is None else acceleration,
             spare[4],
         )
+        self.raise_user_errors()
+        return int(status)
+
+    def raise_user_errors(self) -> None:
+        """Raise what a user's load raised while a kernel called it."""
+        for load, _places in self._robot.user_loads.values():
+            load.raise_error()
 
     @contextmanager
     def scaled_gravity(self, factor: float, *, wrenches: bool = False) -> Iterator[None]:
@@ -644,12 +735,16 @@ class System:
 
     def has_potential(self, u: Array, tau: Array) -> bool:
         """Whether all loads derive from a potential: no moments, no follower wrenches, no tau on manifold joints."""
-        for (_step, world, index), row in zip(self.wrenches.place, self.wrenches.data):
-            acts = index < 0 or u[index] != 0.0
-            if acts and (not world or np.any(row[P_MOMENT:P_FORCE])):
+        if not self._assembly.loading.conservative:
+            return False
+        for (_step, kind, index), row in zip(self.wrenches.place, self.wrenches.data):
+            acts = kind != DIPOLE and (index < 0 or u[index] != 0.0)
+            if acts and (kind != IN_WORLD or np.any(row[P_MOMENT:P_FORCE])):
                 return False
         spatial = self.internal.spatial
-        return not any(np.any(tau[v0 : v0 + (6 if free else 3)]) for _q0, v0, free in spatial)
+        driven = tau.copy()
+        driven[self.efforts.place[:, 1]] += u[self.efforts.place[:, 0]]
+        return not any(np.any(driven[v0 : v0 + (6 if free else 3)]) for _q0, v0, free in spatial)
 
     def _mass_factor(self, q: Array) -> tuple[Array, bool]:
         return self._factor(self.mass_matrix(q))

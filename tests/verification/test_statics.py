@@ -301,7 +301,7 @@ def test_random_tensions_fail_only_where_a_tendon_is_used_up(points):
         xi = system.strain("arm", eq.q, X)
         shortest = np.inf
         for tendon in system._robot.tendons.values():
-            d, slope = tendon.offsets(X)
+            d, slope = tendon.along[0].offsets(X)
             density = np.linalg.norm(xi[:, 3:] + np.cross(xi[:, :3], d) + slope / 0.5, axis=1)
             shortest = min(shortest, density.min())
         assert shortest < 1e-3

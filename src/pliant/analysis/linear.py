@@ -104,7 +104,7 @@ def linearize(
     A[n:, :n] = d.dq
     A[n:, n:] = d.dv
     B = np.zeros((2 * n, system.nu))
-    B[n:] = d.dtau @ system.actuation_matrix(q)
+    B[n:] = d.dtau @ system.actuation_matrix(q, velocity, inputs)
     return Linearization(A, B, d.a)
 
 
@@ -132,7 +132,7 @@ def modes(
     q, v, inputs, forces = _state(system, state, None, u, tau)
     K = system.residual_tangent(q, v, v, inputs, forces)
     M = system.mass_matrix(q)
-    D = system.damping_matrix
+    D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0))
     values, shapes = scipy.linalg.eigh((K + K.T) / 2, M)
     count = system.nv if n is None else min(n, system.nv)
     omega = np.sign(values) * np.sqrt(np.abs(values))
@@ -157,4 +157,4 @@ def static_jacobian(
     choice("reference", reference, ("body", "world"))
     q, v, inputs, forces = _state(system, state, None, u, tau)
     K = system.residual_tangent(q, v, v, inputs, forces)
-    return system.jacobian(frame, q, reference=reference) @ np.linalg.solve(K, system.actuation_matrix(q))
+    return system.jacobian(frame, q, reference=reference) @ np.linalg.solve(K, system.actuation_matrix(q, v, inputs))

@@ -15,6 +15,7 @@ from .layout import (
     D_AXIS,
     D_C,
     D_H,
+    IN_ORDER,
     KIND,
     OM,
     OP_S,
@@ -155,9 +156,9 @@ def write_mass(block, spans, J, h, out):
 def mass_matrix(t, work, q, out):
     """M(q), (nv, nv), in out[0] of a (1, nv, nv) array that is zero where no block couples to another."""
     forward(t, q, work.zero, work.zero, work)
-    point_inertias(t.step, t.data, work.state, work.inertia, work.bias)
+    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
     all_jacobians(t, work)
-    target = out if t.flags[1] != 0 else work.out
+    target = out if t.flags[IN_ORDER] != 0 else work.out
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         if block[KIND] == ROD:
@@ -169,5 +170,5 @@ def mass_matrix(t, work, q, out):
             for c in range(6):
                 work.inertia[block[PSTEP], r, c] += work.x[r, n + c]
         write_mass(block, t.spans, work.ends[0], work.h, target[0])
-    if t.flags[1] == 0:
+    if t.flags[IN_ORDER] == 0:
         scatter_matrix(t, work.out[0], out[0])

@@ -18,6 +18,7 @@ from .algebra import (
     vadd,
     vcross,
     vscale,
+    vsub,
 )
 from .exponential import tangent_transpose_apply
 from .forward import forward
@@ -54,7 +55,7 @@ from .layout import (
     XI1,
     XI2,
 )
-from .wrenches import apply_wrenches
+from .loads import apply_loads
 
 
 @inline
@@ -101,30 +102,33 @@ def rigid_wrench(data, R, p, V, A):
 
 
 @routine
-def general_wrench(data, R, p, V, A):
-    """Inertial wrench of a body with a full 6×6 inertia."""
+def general_wrench(data, R, p, V, A, g):
+    """Inertial wrench of a body with a full 6×6 inertia, less its weight: gravity g acts on its dry mass alone."""
     eta = rotate_back(R, p, V)
-    acc = rotate_back(R, p, A)
-    F = dadd(general_mv(data, acc), dcross(eta, general_mv(data, eta)))
-    return rotate(R, p, F)
+    acc = rotate_back(R, p, (A[0], vadd(A[1], g)))
+    F = rotate(R, p, dadd(general_mv(data, acc), dcross(eta, general_mv(data, eta))))
+    weight = vscale(data[D_MASS], g)
+    c = vadd(p, mv(R, get3(data, D_COM)))
+    return (vsub(F[0], weight), vsub(F[1], vcross(c, weight)))
 
 
 @inline
-def inertial_wrench(kind, data, row):
-    """Inertial wrench of a step's own mass, dual form at the origin."""
+def inertial_wrench(kind, data, row, g):
+    """Inertial wrench of a step's own mass less its weight, dual form at the origin."""
     R = get9(row, RE)
     p = get3(row, PE)
     V = get6(row, VE)
     A = get6(row, AE)
     if kind == RIGID:
         return rigid_wrench(data, R, p, V, A)
-    return general_wrench(data, R, p, V, A)
+    return general_wrench(data, R, p, V, A, g)
 
 
 @routine
 def point_forces(t, work):
     """Store each step's own inertial wrench (m, f) at the origin; zero for massless steps and the world."""
     steps = t.step.shape[0]
+    g = (t.gravity[0], t.gravity[1], t.gravity[2])
     for i in range(steps):
         row = work.state[i]
         kind = t.step[i, S_INERTIA]
@@ -132,7 +136,7 @@ def point_forces(t, work):
             for c in range(6):
                 row[FW + c] = 0.0
         else:
-            put6(row, FW, swap(inertial_wrench(kind, t.data[i], row)))
+            put6(row, FW, swap(inertial_wrench(kind, t.data[i], row, g)))
     for c in range(6):
         work.state[steps, FW + c] = 0.0
 
@@ -222,11 +226,11 @@ def scatter(t, columns, out):
 
 
 @routine
-def loaded_newton_euler(t, work, wrenches, q, v, a, u, out):
-    """ID(q, v, a) minus the generalised forces of the point wrenches; `out` is (nv,)."""
+def loaded_newton_euler(t, work, loads, q, v, a, u, out):
+    """ID(q, v, a) minus the generalised forces of all loads that act on steps; `out` is (nv,)."""
     forward(t, q, v, a, work)
     point_forces(t, work)
-    apply_wrenches(wrenches, work.state, u)
+    apply_loads(work, loads, q, v, u)
     backward(t, work, work.tau)
     scatter(t, work.tau, out)
 

@@ -118,8 +118,25 @@ def general_inertia(data, R, p, V, M, N):
 
 
 @routine
-def point_inertias(step, data, state, inertia, bias):
-    """Own inertia and N of every step; zero for massless steps and the world."""
+def gravity_matrix(data, R, p, g, M, K):
+    """K of a step whose gravity acts on its dry mass, not on its inertia M (at the origin)."""
+    G = skew_diag(g, 0.0)
+    c = vadd(p, mv(R, get3(data, D_COM)))
+    F = skew_diag(vscale(data[D_MASS], g), 0.0)
+    top = madd(
+        mm((M[0, 3], M[0, 4], M[0, 5], M[1, 3], M[1, 4], M[1, 5], M[2, 3], M[2, 4], M[2, 5]), G),
+        mscale(-1.0, hat_m(c, F)),
+    )
+    low = madd(
+        mm((M[3, 3], M[3, 4], M[3, 5], M[4, 3], M[4, 4], M[4, 5], M[5, 3], M[5, 4], M[5, 5]), G), mscale(-1.0, F)
+    )
+    put_block(K, 0, 0, top)
+    put_block(K, 3, 0, low)
+
+
+@routine
+def point_inertias(step, data, gravity, state, inertia, bias, load):
+    """Own inertia, N and K of every step; zero for massless steps and the world."""
     steps = step.shape[0]
     for i in range(steps + 1):
         kind = MASSLESS
@@ -127,6 +144,10 @@ def point_inertias(step, data, state, inertia, bias):
             kind = step[i, S_INERTIA]
         M = inertia[i]
         N = bias[i]
+        K = load[i]
+        for r in range(6):
+            for c in range(6):
+                K[r, c] = 0.0
         if kind == MASSLESS:
             for r in range(6):
                 for c in range(6):
@@ -141,3 +162,4 @@ def point_inertias(step, data, state, inertia, bias):
                 rigid_inertia(data[i], R, p, V, M, N)
             else:
                 general_inertia(data[i], R, p, V, M, N)
+                gravity_matrix(data[i], R, p, get3(gravity, 0), M, K)

@@ -11,7 +11,7 @@ from .._jit import kernel, routine
 from .algebra import dmv, dscale, dsub, get6, put6, swap
 from .columns import unit_twist
 from .exponential import inverse_tangent_apply, tangent_coefficients, tangent_derivative
-from .layout import Floats, Ints
+from .layout import F1, F2, F3, I1, I2
 from .manifold import relative_log
 
 FIRST = np.int64(0)
@@ -20,17 +20,17 @@ FIRST = np.int64(0)
 class Internal(NamedTuple):
     """Stiffness and damping as arrays; constant after compile."""
 
-    shift: Ints  # (n, 2) coordinate and velocity of each ordinary coordinate
-    spatial: Ints  # (m, 3) first coordinate, first velocity, 1 if free, of each manifold joint
-    rest: Floats  # (nq,) coordinates without elastic force
-    start: Ints  # (nv + 1,) rows of the sparse matrices
-    column: Ints  # (entries,)
-    stiffness: Floats  # (entries,)
-    damping: Floats  # (entries,)
-    springs: Ints  # (s, 3) like `spatial`, manifold joints that have a stiffness
-    spring_stiffness: Floats  # (s, 6, 6)
-    spring_rest: Floats  # (s, 7)
-    scale: Floats  # (nv,) size of each velocity coordinate that counts as one: rad/m, rad, m, …
+    shift: I2  # (n, 2) coordinate and velocity of each ordinary coordinate
+    spatial: I2  # (m, 3) first coordinate, first velocity, 1 if free, of each manifold joint
+    rest: F1  # (nq,) coordinates without elastic force
+    start: I1  # (nv + 1,) rows of the sparse matrices
+    column: I1  # (entries,)
+    stiffness: F1  # (entries,)
+    damping: F1  # (entries,)
+    springs: I2  # (s, 3) like `spatial`, manifold joints that have a stiffness
+    spring_stiffness: F3  # (s, 6, 6)
+    spring_rest: F2  # (s, 7)
+    scale: F1  # (nv,) size of each velocity coordinate that counts as one: rad/m, rad, m, …
 
 
 @routine
@@ -83,8 +83,8 @@ def spring(K, rest, q, o, free, phi, force, tangent):
 
 
 @routine
-def elastic(c, q, force, x):
-    """Elastic generalised force; `force` and the scratch `x` are (nv,). Returns the elastic energy."""
+def elastic(c, q, force, x, scratch):
+    """Elastic generalised force; `force` and the scratch `x` are (nv,), `scratch` is (8, 6). Returns the elastic energy."""
     nv = force.shape[0]
     deviation(c, q, x)
     energy = 0.0
@@ -95,7 +95,7 @@ def elastic(c, q, force, x):
         force[i] = f
         energy += 0.5 * x[i] * f
     if c.springs.shape[0] > 0:
-        phi, f6, t6 = np.zeros(6), np.zeros(6), np.zeros((6, 6))
+        phi, f6, t6 = scratch[0], scratch[1], scratch[2:]
         for s in range(c.springs.shape[0]):
             free = c.springs[s, 2] == 1
             energy += spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, f6, t6)
@@ -115,13 +115,13 @@ def damping(c, v, force):
 
 
 @routine
-def add_internal_tangent(c, q, cq, cv, out):
+def add_internal_tangent(c, q, cq, cv, scratch, out):
     """out += cq ∂(elastic)/∂q + cv D; `out` (nv, nv)."""
     for i in range(out.shape[0]):
         for k in range(c.start[i], c.start[i + 1]):
             out[i, c.column[k]] += cq * c.stiffness[k] + cv * c.damping[k]
     if c.springs.shape[0] > 0 and cq != 0.0:
-        phi, f6, t6 = np.zeros(6), np.zeros(6), np.zeros((6, 6))
+        phi, f6, t6 = scratch[0], scratch[1], scratch[2:]
         for s in range(c.springs.shape[0]):
             free = c.springs[s, 2] == 1
             spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, f6, t6)
@@ -132,9 +132,9 @@ def add_internal_tangent(c, q, cq, cv, out):
 
 
 @kernel
-def elastic_forces(c, q, force, x, tangent):
+def elastic_forces(c, q, force, x, scratch, tangent):
     """Elastic force (nv,) and, if `tangent` is (nv, nv), its derivative. Returns the elastic energy."""
     if tangent.shape[0] > 0:
         tangent[:, :] = 0.0
-        add_internal_tangent(c, q, 1.0, 0.0, tangent)
-    return elastic(c, q, force, x)
+        add_internal_tangent(c, q, 1.0, 0.0, scratch, tangent)
+    return elastic(c, q, force, x, scratch)

@@ -15,7 +15,6 @@ from .layout import (
     D_C,
     D_COM,
     D_H,
-    D_M6,
     D_MASS,
     D_ROT,
     KIND,
@@ -179,10 +178,8 @@ def momentum_of(kind, data, R, p, V):
         spin = mv(R, sym_mv(data, D_ROT, w))
         return (f, vadd(spin, vcross(c, f))), m, vscale(m, c)
     h = rotate(R, p, general_mv(data, rotate_back(R, p, V)))
-    o = D_M6
-    m = (data[o + 21] + data[o + 28] + data[o + 35]) / 3.0
-    mc = (data[o + 16], data[o + 5], data[o + 9])  # M[2, 4], M[0, 5], M[1, 3]: of m ĉ
-    return h, m, vadd(vscale(m, p), mv(R, mc))
+    m = data[D_MASS]  # dry, without the added mass of a fluid
+    return h, m, vscale(m, vadd(p, mv(R, get3(data, D_COM))))
 
 
 @routine

@@ -17,13 +17,16 @@ Poses are kept relative to a moving origin (the first free-floating root, else t
 origin loses no digits.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+# arrays with their number of dimensions, which `packing` reads
+I1, I2 = Annotated[Ints, 1], Annotated[Ints, 2]
+F1, F2, F3 = Annotated[Floats, 1], Annotated[Floats, 2], Annotated[Floats, 3]
 
 
 def _codes(*values: int) -> tuple[Any, ...]:
@@ -64,50 +67,77 @@ N_EXTRA = np.int64(13)
 N_LOADED = np.int64(19)
 
 
+# columns of `Tables.flags`: any step with a full 6×6 inertia; columns are velocities in order; loads that act on steps;
+# loads that depend on the velocity; loads between two steps
+GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*range(5))
+FLAGS = 5
+
+
 class Tables(NamedTuple):
     """The robot as arrays; constant after compile."""
 
-    block: Ints  # (blocks, BLOCK_WIDTH)
-    place: Floats  # (blocks, PLACE_WIDTH)
-    step: Ints  # (steps, STEP_WIDTH)
-    data: Floats  # (steps, DATA_WIDTH)
-    phi: Floats  # (2, Σ columns over rod steps) basis values at the two Magnus nodes
-    spans: Ints  # (n, 2) first column, length: contiguous runs of ancestors' columns
-    col_v: Ints  # (columns,)
-    col_q: Ints  # (columns,) coordinate of the column, −1 on manifold joints
-    gravity: Floats  # (3,) m/s²
-    flags: Ints  # (2,) any step with a full 6×6 inertia; columns are velocities in order
+    block: I2  # (blocks, BLOCK_WIDTH)
+    place: F2  # (blocks, PLACE_WIDTH)
+    step: I2  # (steps, STEP_WIDTH)
+    data: F2  # (steps, DATA_WIDTH)
+    phi: F2  # (2, Σ columns over rod steps) basis values at the two Magnus nodes
+    spans: I2  # (n, 2) first column, length: contiguous runs of ancestors' columns
+    col_v: I1  # (columns,)
+    col_q: I1  # (columns,) coordinate of the column, −1 on manifold joints
+    gravity: F1  # (3,) m/s²
+    flags: I1  # (FLAGS,) see below
 
 
 class Work(NamedTuple):
     """Scratch memory of the kernels, one per thread."""
 
-    cols: Floats  # (3, columns) q, v, a in column space
-    state: Floats  # (steps + 1, STATE_WIDTH); the last row is the world
-    inertia: Floats  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
-    bias: Floats  # (steps + 1, 6, 6) the matrix N of MATH §3
-    load: Floats  # (steps + 1, 6, 6) the matrix K of loads, see `wrenches`
-    op: Floats  # (steps, OP_WIDTH) operators of rod steps, see `rod_operators`
-    wide1: Floats  # (6, 2Σ) rod steps: [R | J]
-    wide2: Floats  # (6, 3Σ) rod steps: [W | Y | J]
-    ends: Floats  # (4, 6, columns) J, R, W, Y of each block's own columns at its end
-    force: Floats  # (3, 6, columns) U, B, C of MATH §3
-    x: Floats  # (6, 3n + 19)
-    g: Floats  # (12, 3n + 19)
-    h: Floats  # (n, 3n + 19)
-    out: Floats  # (3, columns, columns)
-    tau: Floats  # (columns,)
-    origin: Floats  # (3,)
-    line: Floats  # (7, 6) scratch of tendons
-    line6: Floats  # (6, 6) likewise
-    force_v: Floats  # (2, nv) scratch of the residual
-    newton: Floats  # (5, nv) scratch of the solvers
-    zero: Floats  # (nv,) zeros, never written
-    sums: Floats  # (12,) see `kinematics.totals`
+    cols: F2  # (3, columns) q, v, a in column space
+    state: F2  # (steps + 1, STATE_WIDTH); the last row is the world
+    inertia: F3  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
+    bias: F3  # (steps + 1, 6, 6) the matrix N of MATH §3
+    load: F3  # (steps + 1, 6, 6) the matrix K of loads, see `loads`
+    op: F2  # (steps, OP_WIDTH) operators of rod steps, see `rod_operators`
+    wide1: F2  # (6, 2Σ) rod steps: [R | J]
+    wide2: F2  # (6, 3Σ) rod steps: [W | Y | J]
+    ends: F3  # (4, 6, columns) J, R, W, Y of each block's own columns at its end
+    force: F3  # (3, 6, columns) U, B, C of MATH §3
+    x: F2  # (6, 3n + 19)
+    g: F2  # (12, 3n + 19)
+    h: F2  # (n, 3n + 19)
+    out: F3  # (3, columns, columns)
+    tau: F1  # (columns,)
+    origin: F1  # (3,)
+    line: F2  # (7, 6) scratch of tendons
+    line6: F2  # (6, 6) likewise
+    law: F3  # (4, 6, 6) scratch of loads
+    tension: F2  # (tendons, 6) see `tendons`
+    pair: F3  # (4, 6, nv) J and R of the two steps of a pair, scratch
+    columns: F3  # (2, 6, nv) J and R of one step, scratch
+    gradient: F2  # (4, nv) of a tendon's length and of its rate
+    factor: F1  # (points of tendons,) share of the tension that friction leaves
+    wrapped: F2  # (wraps + segments, 3) factor, turning angle, curvature of tendons with friction
+    sweep: F2  # (contact points, 4) broad phase of contacts
+    user: F1  # (96 points of user loads + nu,) see `user`; always real
+    message: F1  # (4,) between the engine and units, see `units`
+    spring: F2  # (8, 6) scratch of springs on manifold joints
+    force_v: F2  # (2, nv) scratch of the residual
+    newton: F2  # (5, nv) scratch of the solvers
+    zero: F1  # (nv,) zeros, never written
+    sums: F1  # (12,) see `kinematics.totals`
 
 
-def make_work(tables: Tables, dtype: type = np.float64) -> Work:
-    """Allocate the workspace for a robot."""
+def make_work(
+    tables: Tables,
+    dtype: type = np.float64,
+    *,
+    tendons: int = 0,
+    tendon_points: int = 0,
+    wraps: int = 0,
+    contacts: int = 0,
+    user: int = 0,
+    inputs: int = 0,
+) -> Work:
+    """Allocate the workspace for a robot with so many tendons, contact points and points of user loads."""
     steps, columns = len(tables.step), len(tables.col_v)
     rod_columns = tables.phi.shape[1]
     nv = int(tables.col_v.max(initial=-1)) + 1
@@ -136,6 +166,17 @@ def make_work(tables: Tables, dtype: type = np.float64) -> Work:
         origin=zeros(3),
         line=zeros(7, 6),
         line6=zeros(6, 6),
+        law=zeros(4, 6, 6),
+        tension=zeros(tendons, 6),
+        pair=zeros(4, 6, nv if tables.flags[PAIR_LOADS] else 0),
+        columns=zeros(2, 6, nv),
+        gradient=zeros(4, nv),
+        factor=np.ones(tendon_points, dtype=dtype),
+        wrapped=zeros(wraps, 3),
+        sweep=zeros(contacts, 4),
+        user=np.zeros(96 * user + inputs),
+        message=zeros(4),
+        spring=zeros(8, 6),
         force_v=zeros(2, nv),
         newton=zeros(5, nv),
         zero=zeros(nv),

@@ -7,39 +7,29 @@ mean the same for a robot of millimetres and one of metres.
 import numpy as np
 
 from .._jit import routine
-from .actuation import L_INPUT, tendon_state
 from .internal import elastic
 from .kinematics import totals
 from .linear import cholesky, cholesky_solve, lu_factor, lu_solve
+from .loads import load_potential
 from .manifold import integrate
 from .residual import residual, residual_tangent
-from .wrenches import P_INPUT, P_STEP, P_WORLD, wrench_at
 
 CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
 
 
 @routine
-def potential(t, work, c, lines, wrenches, q, u, tau, sums):
-    """Potential energy: elastic, gravity, tendons, dead forces, τ on ordinary coordinates.
+def potential(t, work, c, loads, q, u, tau, sums):
+    """Potential energy: elastic, gravity, loads that have one, τ on ordinary coordinates.
 
     Returns it and the size of its parts. Moments and follower wrenches have no potential and are left out.
     """
-    stored = elastic(c, q, work.force_v[0], work.force_v[1])
+    stored = elastic(c, q, work.force_v[0], work.force_v[1], work.spring)
     totals(t, work, q, work.zero, sums)
     energy = stored + sums[11]
     size = abs(stored) + abs(sums[11])
-    for p in range(lines.point.shape[0]):
-        part = u[lines.point[p, L_INPUT]] * lines.data[p, 0] * tendon_state(lines, p, q, work.line[6], work.line[:0])
-        energy += part
-        size += abs(part)
-    for k in range(wrenches.place.shape[0]):
-        j = wrenches.place[k, P_INPUT]
-        row = work.state[wrenches.place[k, P_STEP]]  # `totals` has just run the forward pass
-        (f, _m), p = wrench_at(row, wrenches.data[k], wrenches.place[k, P_WORLD] != 0, u[j] if j >= 0 else 1.0)
-        for i in range(3):
-            part = f[i] * (p[i] + work.origin[i])
-            energy -= part
-            size += abs(part)
+    part, parts = load_potential(work, loads, q, u)  # `totals` has just run the forward pass
+    energy += part
+    size += parts
     for k in range(c.shift.shape[0]):
         part = tau[c.shift[k, 1]] * q[c.shift[k, 0]]
         energy -= part
@@ -50,7 +40,7 @@ def potential(t, work, c, lines, wrenches, q, u, tau, sums):
 @routine
 def force_size(c, q, r, work, u, tau, scale):
     """Largest scaled single force: elastic, actuation, τ, and the rest; what a residual is compared with."""
-    elastic(c, q, work.force_v[0], work.force_v[1])
+    elastic(c, q, work.force_v[0], work.force_v[1], work.spring)
     size = 0.0
     for k in range(r.shape[0]):
         rest = r[k] - work.force_v[0, k] + tau[k]
@@ -83,7 +73,7 @@ def scaled_symmetric(K, scale, shift, A):
 
 
 @routine
-def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot, info):
+def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
     """Minimise the potential energy, or drive the residual to zero, from q (overwritten).
 
     Newton's step with the exact tangent; where the tangent is not positive definite it is shifted until it is, so that
@@ -100,7 +90,7 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
     stalls = 0
     for it in range(iterations + 1):
         info[0] = it
-        residual_tangent(t, work, c, lines, wrenches, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
+        residual_tangent(t, work, c, loads, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
         size = force_size(c, q, r, work, u, tau, scale)
         norm = scaled_size(scale, r)
         if not norm < np.inf:
@@ -150,11 +140,11 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
             integrate(c.shift, c.spatial, q, step, trial)
             for k in range(q.shape[0]):
                 q[k] = trial[k]
-            residual(t, work, c, lines, wrenches, q, zero, zero, u, tau, r)
+            residual(t, work, c, loads, q, zero, zero, u, tau, r)
             info[1] = scaled_size(scale, r) / size if size > 0.0 else 0.0
             return CONVERGED
         factor = min(1.0, radius / length) if length > 0.0 else 1.0
-        energy0, parts0 = potential(t, work, c, lines, wrenches, q, u, tau, sums)
+        energy0, parts0 = potential(t, work, c, loads, q, u, tau, sums)
         info[5] = energy0
         if use_energy and relative <= tolerance and slope > -1e-14 * parts0:
             # a saddle without a way down along the gradient: leave it along the step of a shifted tangent
@@ -167,11 +157,11 @@ def statics(t, work, c, lines, wrenches, q, u, tau, options, K, A, trial, pivot,
             for k in range(nv):
                 step[k] /= factor * scale[k]
             if use_energy:
-                energy1, parts1 = potential(t, work, c, lines, wrenches, trial, u, tau, sums)
+                energy1, parts1 = potential(t, work, c, loads, trial, u, tau, sums)
                 if energy1 <= energy0 + 1e-4 * factor * slope + 4e-15 * (parts0 + parts1):
                     accepted = True
             else:
-                residual(t, work, c, lines, wrenches, trial, zero, zero, u, tau, r)
+                residual(t, work, c, loads, trial, zero, zero, u, tau, r)
                 norm1 = scaled_size(scale, r)
                 if norm1 <= (1.0 - 1e-4 * factor) * norm or norm1 <= tolerance * size:
                     accepted = True
@@ -238,9 +228,7 @@ def scaled_factor(S, scale, pivot):
 
 
 @routine
-def alpha_step(
-    t, work, c, lines, wrenches, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info
-):
+def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info):
     """One step of the Lie-group generalised-α method from (q₀, v₀, v̇₀ = w₀, a₀) to (q₁, v₁, w₁, a₁).
 
     alpha (4,): αm, αf, β, γ. tol (4,): rtol, atol, Newton tolerance relative to these, iterations. S (1, nv, nv) and
@@ -272,7 +260,7 @@ def alpha_step(
         for it in range(limit):
             integrate(c.shift, c.spatial, q0, move, q1)
             if memory[0] == 0.0 or (attempt >= 2 and it > 0):
-                residual_tangent(t, work, c, lines, wrenches, q1, v1, w1, u, tau, 1.0, cv, ca, r, S)
+                residual_tangent(t, work, c, loads, q1, v1, w1, u, tau, 1.0, cv, ca, r, S)
                 if not scaled_factor(S[0], scale, pivot):
                     memory[0] = 0.0
                     return SINGULAR
@@ -280,7 +268,7 @@ def alpha_step(
                 memory[1] = h
                 info[1] += 1.0
             else:
-                residual(t, work, c, lines, wrenches, q1, v1, w1, u, tau, r)
+                residual(t, work, c, loads, q1, v1, w1, u, tau, r)
             info[0] += 1.0
             info[2] += 1.0
             for k in range(nv):

@@ -40,6 +40,8 @@ from .layout import (
     D_C,
     D_H,
     FW,
+    GENERAL_INERTIA,
+    IN_ORDER,
     KIND,
     N_EXTRA,
     N_LOADED,
@@ -59,12 +61,14 @@ from .layout import (
     SPAN0,
     SPANS,
     STEP0,
+    STEP_LOADS,
     STEPS,
     SUBTREE,
+    VELOCITY_LOADS,
     XI1,
     XI2,
 )
-from .wrenches import apply_wrenches, wrench_tangents
+from .loads import apply_loads, load_tangents
 
 # numpy integers, for the same reason as in `layout`
 ZERO, THREE, SIX = np.int64(0), np.int64(3), np.int64(6)
@@ -468,8 +472,8 @@ def scatter_matrix(t, columns, out):
 
 
 @routine
-def tangent(t, work, wrenches, loaded, q, v, a, u, cq, cv, ca, tau, out):
-    """ID and its derivatives; with `loaded`, minus the generalised forces of the point wrenches.
+def tangent(t, work, loads, apply, q, v, a, u, cq, cv, ca, tau, out):
+    """ID and its derivatives; with `apply`, minus the generalised forces of the loads that act on steps.
 
     If `out` is (3, nv, nv) it gets ∂ID/∂q, ∂ID/∂v and ∂ID/∂a = M. If it is (1, nv, nv) it gets the fused tangent
     cq ∂ID/∂q + cv ∂ID/∂v + ca M. On manifold joints ∂/∂q is along the right perturbation g·exp(δ).
@@ -480,21 +484,24 @@ def tangent(t, work, wrenches, loaded, q, v, a, u, cq, cv, ca, tau, out):
         cq = 1.0
     forward(t, q, v, a, work)
     point_forces(t, work)
-    if loaded:
-        apply_wrenches(wrenches, work.state, u)
-        wrench_tangents(wrenches, work.state, u, work.load)
+    general = t.flags[GENERAL_INERTIA] != 0
+    loaded = general
+    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    if apply:
+        general = general or t.flags[VELOCITY_LOADS] != 0
+        loaded = loaded or t.flags[STEP_LOADS] != 0
+        apply_loads(work, loads, q, v, u)
+        load_tangents(work, loads, q, v, u)
     load = work.load
     state, inertia, bias, x, h = work.state, work.inertia, work.bias, work.x, work.h
     op, wide1, wide2, ends = work.op, work.wide1, work.wide2, work.ends
-    general = t.flags[0] != 0
-    point_inertias(t.step, t.data, state, inertia, bias)
     for b in range(t.block.shape[0]):
         block = t.block[b]
         if block[KIND] == ROD:
             rod_columns(block, t.step, t.data, t.phi, state, op, wide1, wide2, ends, nm, cq, cv, ca)
         else:
             joint_columns(block, t.data, state, ends, nm, cq, cv, ca)
-    target = out if t.flags[1] != 0 else work.out
+    target = out if t.flags[IN_ORDER] != 0 else work.out
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         if block[KIND] == ROD:
@@ -522,7 +529,7 @@ def tangent(t, work, wrenches, loaded, q, v, a, u, cq, cv, ca, tau, out):
             joint_backward(block, state, inertia, bias, load, ends, x, h, nm, cq, loaded)
         add_to_parent(x, nm * block[COLS], block[PSTEP], state, inertia, bias, load, loaded)
         distribute(block, t.spans, ends, work.force, x, h, work.tau, nm, cq, general, loaded, target)
-    if t.flags[1] == 0:
+    if t.flags[IN_ORDER] == 0:
         for m in range(nm):
             scatter_matrix(t, work.out[m], out[m])
     scatter(t, work.tau, tau)

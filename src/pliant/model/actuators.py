@@ -1,85 +1,172 @@
-"""What drives a robot: tendons along rods (more kinds follow)."""
+"""What drives a robot: tendons, pressure chambers, push rods, internal stress and motors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .validate import finite, interval
+from .links import Frame
+from .routing import Along
+from .validate import choice, non_negative, positive
 
-__all__ = ["Routing", "Tendon"]
+__all__ = ["InternalStress", "Motor", "Stretch", "Tendon"]
 
 Array = NDArray[np.float64]
-Routing = float | Callable[[float], float]
+Stretch = Along | Frame
+Weight = float | Callable[[float], float]
 
 
 @dataclass(frozen=True)
 class Tendon:
-    """A cable that runs along a rod at the offset (0, y(X), z(X)) from its axis and pulls with a tension.
+    """A cable, push rod or pressure chamber: a line through the robot under tension or compression.
+
+    Parameters
+    ----------
+    path : tuple of Along and Frame
+        Its way from the motor to the far end: stretches along rods and points (eyelets) on links or in the world.
+        Neighbours are joined by straight stretches.
+    control : "tension", "length" or "elastic"
+        What the input of its name is. "tension": the tension [N]. "length": the cable's length [m] from the first to
+        the last point; the tension is then the unknown. "elastic": the length of cable that the motor has pulled in
+        [m]; the tension is ``k (ℓ + u − ℓ₀) + c ℓ̇`` while that is positive, and zero when the cable is slack.
+    stiffness, damping : float
+        k [N/m] and c [N s/m] of an elastic tendon.
+    rest_length : float, optional
+        ℓ₀ [m] of an elastic tendon; its length in the neutral configuration if left out.
+    friction : float
+        Coefficient μ of friction along rods: the tension falls as exp(−μθ) with the angle θ that the tendon has
+        turned since the motor. The cable is taken to be pulled in, unless `slip_speed` is given.
+    slip_speed : float, optional
+        Speed [m/s] of the cable over which friction changes its direction: factor exp(−μθ tanh(−ℓ̇/slip_speed)).
+    push : bool
+        Whether the input may be negative.
+    factor : float or function of X
+        The force in the line per unit of input; negative where the input pushes (a push rod: −1, a chamber: minus its
+        area).
+
+    Notes
+    -----
+    The generalised force of a tension T is ``−T ∂ℓ/∂q`` with the length ``ℓ = ∫ |σ + κ×d + d′|`` along rods, plus
+    straight stretches (MATH §4, [002] D60–D63).
+    """
+
+    path: tuple[Stretch, ...]
+    control: Literal["tension", "length", "elastic"] = "tension"
+    stiffness: float | None = None
+    damping: float = 0.0
+    rest_length: float | None = None
+    friction: float = 0.0
+    slip_speed: float | None = None
+    push: bool = False
+    factor: Weight = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if not self.path:
+            raise ValueError("its path is empty: give a rod, or a list of rods, Along(...) and frames.")
+        if len(self.path) == 1 and isinstance(self.path[0], Frame):
+            raise ValueError("its path is a single point; give at least two, or a stretch along a rod.")
+        choice("control", self.control, ("tension", "length", "elastic"))
+        non_negative("damping", self.damping, unit="N s/m")
+        non_negative("friction", self.friction, hint="The coefficient of friction; 0 for none.")
+        if self.slip_speed is not None:
+            positive("slip_speed", self.slip_speed, unit="m/s")
+        if self.rest_length is not None:
+            positive("rest_length", self.rest_length, unit="m")
+        if self.control == "elastic":
+            if self.stiffness is None:
+                raise ValueError("an elastic tendon needs stiffness [N/m].")
+            positive("stiffness", self.stiffness, unit="N/m")
+        elif self.stiffness is not None or self.damping or self.rest_length is not None:
+            raise ValueError("stiffness, damping and rest_length are for control='elastic'.")
+        if self.control != "tension" and self.factor != 1.0:
+            raise ValueError("a push rod or chamber is controlled by its force or pressure.")
+
+    @property
+    def along(self) -> tuple[Along, ...]:
+        """The stretches along rods."""
+        return tuple(piece for piece in self.path if isinstance(piece, Along))
+
+    def weight(self, X: Array) -> Array:
+        """`factor` at points X."""
+        if callable(self.factor):
+            return np.array([float(self.factor(float(x))) for x in X])
+        return np.full(len(X), float(self.factor))
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor on one coordinate of a joint.
+
+    Parameters
+    ----------
+    link : str
+        The link whose joint it drives.
+    dof : int
+        Which of the joint's degrees of freedom.
+    control : "torque", "position" or "velocity"
+        What the input of its name is: the torque [N m] or force [N]; the target of a servo with
+        ``force = kp (u − q) − kd q̇``; or that of one with ``force = kd (u − q̇)``.
+    kp, kd : float
+        Gains of the servo [N m/rad, N m s/rad or N/m, N s/m].
+    limit : float
+        Largest force or torque.
+    """
+
+    link: str
+    dof: int = 0
+    control: Literal["torque", "position", "velocity"] = "torque"
+    kp: float = 0.0
+    kd: float = 0.0
+    limit: float = np.inf
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        choice("control", self.control, ("torque", "position", "velocity"))
+        non_negative("kp", self.kp)
+        non_negative("kd", self.kd)
+        if not self.limit > 0:
+            raise ValueError(f"limit = {self.limit!r} is not allowed: it must be positive (infinite for none).")
+        if self.control == "torque" and (self.kp or self.kd):
+            raise ValueError("kp and kd are for control='position' or 'velocity'.")
+        if self.control == "position" and self.kp == 0.0:
+            raise ValueError("a position servo needs kp.")
+        if self.control == "velocity" and (self.kd == 0.0 or self.kp):
+            raise ValueError("a velocity servo needs kd, and no kp.")
+
+
+@dataclass(frozen=True, eq=False)
+class InternalStress:
+    """An internal stress Λ(X) that acts in a rod like a muscle ([004] eq. 27, 63), scaled by the input of its name.
 
     Parameters
     ----------
     rod : str
-        Name of the rod.
-    y, z : float or function of X
-        Offset from the axis in the section's axes [m]; X runs from 0 to 1.
-    start, end : float
-        Where the tendon enters the rod and where it is anchored, in X.
-    dy, dz : function of X, optional
-        Derivatives of y and z with respect to X [m]; numerically, to about 1e-12, if left out.
-
-    Notes
-    -----
-    The input is the tension [N], positive when it pulls. Its generalised force is ``−u ∂ℓ/∂q`` with the length
-    ``ℓ = ∫ |σ + κ×d + d′|`` (MATH §4, [002] D60–D63).
+    stress : array (6,) or function of X
+        Moments about x, y, z [N m] and forces along x, y, z [N] in section axes, in the order of strains. Positive values
+        increase the strain of the same name.
     """
 
     rod: str
-    y: Routing = 0.0
-    z: Routing = 0.0
-    start: float = 0.0
-    end: float = 1.0
-    dy: Callable[[float], float] | None = None
-    dz: Callable[[float], float] | None = None
+    stress: ArrayLike | Callable[[float], ArrayLike]
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name in ("y", "z"):
-            value = getattr(self, name)
-            if not callable(value):
-                finite(f"Tendon.{name}", value, unit="m", hint="A number, or a function of X in [0, 1].")
-        interval("Tendon.start", self.start, 0.0, 1.0, hint="A fraction of the rod's length.")
-        interval("Tendon.end", self.end, 0.0, 1.0, hint="A fraction of the rod's length.")
-        if self.end <= self.start:
-            raise ValueError(f"Tendon.end = {self.end!r} must be larger than start = {self.start!r}.")
-        self.offsets(np.linspace(self.start, self.end, 5))
+        self.at(np.linspace(0.0, 1.0, 5))
 
-    def offsets(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Offset d = (0, y, z) and its derivative with respect to X, each (m, 3) [m]."""
-        X = np.asarray(X, dtype=float)
-        d, slope = np.zeros((len(X), 3)), np.zeros((len(X), 3))
-        for c, (value, derivative) in enumerate(((self.y, self.dy), (self.z, self.dz)), start=1):
-            if not callable(value):
-                d[:, c] = value
-                continue
-            d[:, c] = [float(value(float(x))) for x in X]
-            if derivative is not None:
-                slope[:, c] = [float(derivative(float(x))) for x in X]
-            else:
-                slope[:, c] = [_slope(value, float(x)) for x in X]
-        if not (np.all(np.isfinite(d)) and np.all(np.isfinite(slope))):
-            raise ValueError("a tendon's y(X) and z(X) must be finite for every X between start and end.")
-        return d, slope
-
-
-def _slope(f: Callable[[float], float], x: float, h: float = 2e-3) -> float:
-    """Derivative by a polynomial of degree 8 through nine points around x, all within [0, 1]."""
-    centre = min(max(x, 4 * h), 1 - 4 * h)
-    nodes = np.arange(-4, 5)
-    values = np.array([float(f(centre + k * h)) for k in nodes])
-    coefficients = np.linalg.solve(np.vander(nodes.astype(float), 9, increasing=True), values)
-    s = (x - centre) / h
-    return float(sum(k * c * s ** (k - 1) for k, c in enumerate(coefficients) if k > 0) / h)
+    def at(self, X: Array) -> Array:
+        """Λ at points X, (m, 6)."""
+        if callable(self.stress):
+            values = np.array([np.asarray(self.stress(float(x)), dtype=float) for x in X])
+        else:
+            values = np.tile(np.asarray(self.stress, dtype=float), (len(X), 1))
+        if values.shape != (len(X), 6) or not np.all(np.isfinite(values)):
+            raise ValueError(
+                "stress must be six finite numbers (moments about x, y, z, forces along x, y, z in section axes), or a "
+                f"function of X in [0, 1] that returns them; got shape {values.shape[1:]}."
+            )
+        return values

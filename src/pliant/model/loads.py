@@ -1,19 +1,24 @@
-"""What acts on a robot from outside: point wrenches (more kinds follow)."""
+"""What acts on a robot from outside: wrenches, fields, obstacles and contact."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .links import Frame
-from .validate import choice, vector
+from .pose import Pose
+from .shapes import Box, Cylinder, Shape, Sphere
+from .validate import choice, finite, interval, non_negative, positive, vector
 
-__all__ = ["PointWrench"]
+__all__ = ["Contact", "Dipole", "DistributedWrench", "HalfSpace", "Obstacle", "PointWrench"]
 
 Array = NDArray[np.float64]
+Axes = Literal["world", "body"]
+Density = ArrayLike | Callable[[float], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +40,7 @@ class PointWrench:
     frame: Frame
     force: Array
     moment: Array
-    axes: Literal["world", "body"] = "world"
+    axes: Axes = "world"
     constant: bool = False
 
     def __post_init__(self) -> None:
@@ -45,3 +50,153 @@ class PointWrench:
         choice("axes", self.axes, ("world", "body"), hint="'world' is a dead load, 'body' a follower load.")
         if not (np.any(self.force) or np.any(self.moment)):
             raise ValueError("force and moment are both zero; give at least one.")
+
+
+@dataclass(frozen=True, eq=False)
+class DistributedWrench:
+    """A force and moment per metre along a rod.
+
+    Parameters
+    ----------
+    rod : str
+    force, moment : array (3,) or function of X
+        Force [N/m] and moment [N m/m] per metre of the undeformed rod, per unit of its input (or as they are, if
+        constant).
+    axes : "world" or "body"
+        Directions fixed in the world, or turning with the rod's sections.
+    constant : bool
+        Whether it acts always; otherwise an input of its name scales it.
+    """
+
+    rod: str
+    force: Density = (0.0, 0.0, 0.0)
+    moment: Density = (0.0, 0.0, 0.0)
+    axes: Axes = "world"
+    constant: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        choice("axes", self.axes, ("world", "body"), hint="'world' is a dead load, 'body' a follower load.")
+        moment, force = self.at(np.linspace(0.0, 1.0, 5))
+        if not (callable(self.force) or callable(self.moment) or np.any(force) or np.any(moment)):
+            raise ValueError("force and moment are both zero; give at least one.")
+
+    def at(self, X: Array) -> tuple[Array, Array]:
+        """Moment and force per metre at points X, each (m, 3)."""
+        return _vectors("moment", self.moment, X), _vectors("force", self.force, X)
+
+
+@dataclass(frozen=True, eq=False)
+class Dipole:
+    """A magnetic (or electric) dipole that turns with the robot in a uniform field: torque ``m × B``.
+
+    Parameters
+    ----------
+    place : Frame or str
+        A frame, or the name of a rod along which the dipole is spread.
+    moment : array (3,) or function of X
+        Dipole moment in the frame's axes [A m²], for a rod per metre [A m].
+    """
+
+    place: Frame | str
+    moment: Density
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        self.at(np.linspace(0.0, 1.0, 3))
+
+    def at(self, X: Array) -> Array:
+        """Dipole moment (per metre) at points X, (m, 3)."""
+        return _vectors("moment", self.moment, X)
+
+
+def _vectors(name: str, value: Density, X: Array) -> Array:
+    if callable(value):
+        rows = np.array([np.asarray(value(float(x)), dtype=float) for x in X])
+    else:
+        rows = np.tile(np.asarray(value, dtype=float), (len(X), 1))
+    if rows.shape != (len(X), 3) or not np.all(np.isfinite(rows)):
+        raise ValueError(f"{name} must be three finite numbers, or a function of X in [0, 1] that returns them.")
+    return rows
+
+
+@dataclass(frozen=True)
+class HalfSpace(Shape):
+    """Everything below the plane z = 0 of its frame: a floor, or a wall."""
+
+    @property
+    def volume(self) -> float:
+        """Infinite."""
+        return np.inf
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A shape that the robot can touch, fixed to the world or to one of its links.
+
+    Parameters
+    ----------
+    shape : HalfSpace, Sphere, Cylinder or Box
+    parent : Frame
+        What it is fixed to.
+    pose : Pose
+        Of the shape in that frame. A half-space is solid below z = 0; the axis of a cylinder is its own `axis`.
+    inside : bool
+        Whether the robot is inside: the shape is a cavity. A cylinder is then an open tube.
+    """
+
+    shape: Shape
+    parent: Frame
+    pose: Pose
+    inside: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the shape."""
+        if not isinstance(self.shape, (HalfSpace, Sphere, Cylinder, Box)):
+            raise TypeError(f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, Sphere, Cylinder or Box.")
+        if self.inside and isinstance(self.shape, HalfSpace):
+            raise ValueError("inside=True makes no sense for a half-space; turn it over instead.")
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Who may touch whom, and how hard it is.
+
+    Parameters
+    ----------
+    link : str
+        A rod (spheres of its local radius at its computational points; capsules against another rod) or a body with a
+        shape (a sphere, or the corners of a box, or points on the rims of a cylinder).
+    other : str
+        An obstacle, or a rod (also the same one: self-contact).
+    stiffness : float
+        k of the normal force ``k δᵖ`` [N/mᵖ], for each point.
+    exponent : float
+        p; 1.5 is Hertz' law for spheres ([002] eq. 57).
+    damping : float
+        d of the factor ``1 + d δ̇`` [s/m] (Hunt and Crossley).
+    friction : float
+        Coefficient of friction μ.
+    slip_speed : float
+        Speed [m/s] below which friction falls to zero, so that it is smooth; at rest there is none.
+    per_length : bool
+        Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points.
+    """
+
+    link: str
+    other: str
+    stiffness: float
+    exponent: float = 1.5
+    damping: float = 0.0
+    friction: float = 0.0
+    slip_speed: float = 1e-2
+    per_length: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        positive("stiffness", self.stiffness)
+        interval("exponent", self.exponent, 1.0, 10.0, hint="1 is a linear spring, 1.5 Hertz' law.")
+        non_negative("damping", self.damping, unit="s/m")
+        non_negative("friction", self.friction)
+        positive("slip_speed", self.slip_speed, unit="m/s")
+        finite("exponent", self.exponent)

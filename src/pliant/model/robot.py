@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuators import Routing, Tendon
+from .actuators import InternalStress, Motor, Tendon
+from .driven import Driven
+from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
-from .loads import PointWrench
+from .loads import Contact, Dipole, DistributedWrench, Obstacle, PointWrench
 from .pose import PoseLike, as_pose
 from .sections import Material, Section
 from .shapes import Inertia, Shape
 from .strains import STRAIN_NAMES, Strains
+from .surroundings import Surroundings
+from .user import UserLoad
 from .validate import unknown_name, vector
 
 if TYPE_CHECKING:
@@ -24,10 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["Robot"]
 
 Parent = Link | Frame | str | None
+# attributes that hold named parts besides links and frames
+_NAMED = ("tendons", "motors", "stresses", "wrenches", "dipoles", "obstacles", "contacts", "user_loads")
 
 
-class Robot:
-    """A tree of rods and rigid bodies.
+class Robot(Driven, Surroundings):
+    """A tree of rods and rigid bodies, with what drives it and what acts on it.
 
     Parameters
     ----------
@@ -56,7 +61,15 @@ class Robot:
         self.links: list[Link] = []
         self.frames: dict[str, Frame] = {}
         self.tendons: dict[str, Tendon] = {}
-        self.wrenches: dict[str, PointWrench] = {}
+        self.motors: dict[str, Motor] = {}
+        self.stresses: dict[str, InternalStress] = {}
+        self.wrenches: dict[str, PointWrench | DistributedWrench] = {}
+        self.dipoles: dict[str, Dipole] = {}
+        self.fluid: Fluid | None = None
+        self.hydrodynamics: dict[str, Hydrodynamics] = {}
+        self.obstacles: dict[str, Obstacle] = {}
+        self.contacts: dict[str, Contact] = {}
+        self.user_loads: dict[str, tuple[UserLoad, tuple[Frame | str, ...]]] = {}
 
     # ------------------------------------------------------------ building
 
@@ -172,67 +185,6 @@ class Robot:
         self.frames[name] = frame
         return frame
 
-    def add_tendon(
-        self,
-        name: str,
-        rod: Link | str,
-        *,
-        y: Routing = 0.0,
-        z: Routing = 0.0,
-        start: float = 0.0,
-        end: float = 1.0,
-        dy: Callable[[float], float] | None = None,
-        dz: Callable[[float], float] | None = None,
-    ) -> Tendon:
-        """Add a tendon along a rod; see `Tendon`. Its tension becomes the input of that name."""
-        self._check_name(name)
-        link = self.link(rod.name if isinstance(rod, Link) else rod)
-        if not link.is_rod:
-            raise TypeError(f"tendon {name!r}: {link.name!r} is a rigid body; tendons run along rods.")
-        try:
-            tendon = Tendon(link.name, y, z, start, end, dy, dz)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"tendon {name!r}: {error}") from None
-        self._check_inside(name, tendon, link)
-        self.tendons[name] = tendon
-        return tendon
-
-    def add_wrench(
-        self,
-        name: str,
-        parent: Parent,
-        *,
-        force: ArrayLike = (0.0, 0.0, 0.0),
-        moment: ArrayLike = (0.0, 0.0, 0.0),
-        axes: Literal["world", "body"] = "world",
-        offset: PoseLike = None,
-        constant: bool = False,
-    ) -> PointWrench:
-        """Add a force and moment at a frame; see `PointWrench`. Unless constant, its factor is the input of that name."""
-        self._check_name(name)
-        try:
-            wrench = PointWrench(self.resolve(parent).at(offset), force, moment, axes, constant)  # type: ignore[arg-type]
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"wrench {name!r}: {error}") from None
-        self.wrenches[name] = wrench
-        return wrench
-
-    @staticmethod
-    def _check_inside(name: str, tendon: Tendon, link: Link) -> None:
-        """Error if a tendon leaves the rod's section."""
-        assert isinstance(link.content, Rod)
-        if link.content.section is None:
-            return
-        X = np.linspace(tendon.start, tendon.end, 33)
-        reach = np.linalg.norm(tendon.offsets(X)[0], axis=1)
-        extent = link.content.section.extent(X)
-        if np.any(reach > extent * (1 + 1e-9)):
-            k = int(np.argmax(reach - extent))
-            raise ValueError(
-                f"tendon {name!r}: its offset {reach[k]:.4g} m at X = {X[k]:.3g} lies outside the section of rod "
-                f"{link.name!r}, which reaches {extent[k]:.4g} m there. Bring y and z inside, or follow the taper."
-            )
-
     def _add(
         self,
         name: str,
@@ -261,13 +213,12 @@ class Robot:
             raise TypeError(f"name = {name!r} must be a non-empty string.")
         if name == "world" or "." in name or "@" in name:
             raise ValueError(f"name = {name!r} is not allowed: 'world', '.' and '@' have a meaning of their own.")
-        if (
-            name in self.frames
-            or name in self.tendons
-            or name in self.wrenches
-            or any(link.name == name for link in self.links)
-        ):
-            raise ValueError(f"the name {name!r} is taken already; give each link, frame, tendon and wrench its own.")
+        named = [self.frames, *(getattr(self, kind) for kind in _NAMED)]
+        inputs = [own for load, _places in self.user_loads.values() for own in load.inputs]
+        if any(name in group for group in named) or name in inputs or any(link.name == name for link in self.links):
+            raise ValueError(
+                f"the name {name!r} is taken already; give each link, frame, actuator, load and input its own."
+            )
 
     def resolve(self, place: Parent, *, field: str = "parent") -> Frame:
         """The frame that a link, a frame or a name stands for (None: the world).
@@ -350,8 +301,10 @@ class Robot:
         other = Robot(self.name, gravity=self.gravity)
         other.links = list(self.links)
         other.frames = dict(self.frames)
-        other.tendons = dict(self.tendons)
-        other.wrenches = dict(self.wrenches)
+        other.fluid = self.fluid
+        other.hydrodynamics = dict(self.hydrodynamics)
+        for kind in _NAMED:
+            setattr(other, kind, dict(getattr(self, kind)))
         return other
 
     def __str__(self) -> str:

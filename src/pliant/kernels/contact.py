@@ -1,0 +1,492 @@
+"""Contact of points of the robot with obstacles, and between rods.
+
+A point is a sphere of the rod's local radius, for contact between rods a capsule along the rod's axis. The law is
+
+``fₙ = k δᵖ (1 + d δ̇)`` (Hertz, [002] eq. 57, with Hunt and Crossley's damping d), never negative,
+``F = fₙ (n − μ vₜ / √(|vₜ|² + v₀²))`` (Coulomb, regularised at the speed v₀), at the surface of the sphere or capsule,
+
+with the penetration δ, the normal n and the sliding velocity vₜ there. Its derivatives are exact on each side of δ = 0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import inline, routine
+from .algebra import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
+from .law import add_cross_terms, subtract_law, subtract_pair, subtract_wrench
+from .layout import COL0, COLS, F2, I2, KIND, PARENT, PE, RE, ROD, S_BLOCK, S_PHI, VE
+from .shapes import distance
+
+
+class Contact(NamedTuple):
+    """Contact points, obstacles and who may touch whom, as arrays; constant after compile."""
+
+    point: I2  # (points, 1) step
+    ball: F2  # (points, 6) centre in the step's frame, radius, half length of the capsule along the step's x, weight
+    shape: I2  # (shapes, 3) kind, step that it is fixed to (−1: the world), 1 if the robot is inside
+    place: F2  # (shapes, 15) pose in the frame of its step, sizes
+    touch: I2  # (contacts, 4) first and end of a range of points, shape, law
+    rods: I2  # (pairs, 5) two ranges of points (the same for contact of a rod with itself), law
+    skip: I2  # (points, points) 1 for two capsules that never touch (neighbours along a rod, joined at rest); empty without rods
+    law: F2  # (laws, 5) k, p, d, μ, v₀
+
+
+C_FIRST, C_END, C_SHAPE, C_LAW = (np.int64(k) for k in range(4))
+R_LAW = np.int64(4)
+N0, N9 = np.int64(0), np.int64(9)
+
+
+@inline
+def turn(R, o):
+    """A row-wise rotation's column o."""
+    return (R[o], R[3 + o], R[6 + o])
+
+
+@routine
+def centre_of(contact, k, state):
+    """World position of a contact point."""
+    row = state[contact.point[k, 0]]
+    return vadd(get3(row, PE), mv(get9(row, RE), get3(contact.ball[k], N0)))
+
+
+@routine
+def shape_frame(contact, s, state):
+    """Pose of an obstacle."""
+    row = state[contact.shape[s, 1]]
+    R = get9(row, RE)
+    place = contact.place[s]
+    return mm(R, get9(place, N0)), vadd(get3(row, PE), mv(R, get3(place, N9)))
+
+
+@routine
+def velocity_at(row, x):
+    """Velocity of the point x of a step."""
+    return vadd(get3(row, VE + 3), vcross(get3(row, VE), x))
+
+
+@routine
+def normal_force(law, weight, depth, n, v):
+    """fₙ, its derivative with respect to the depth, and k δᵖ d (0 where the damping would pull)."""
+    k, p, d = weight * law[0], law[1], law[2]
+    rate = 1.0 - d * vdot(n, v)
+    power = k * depth ** (p - 1.0)
+    if rate.real <= 0.0:
+        return 0.0 * power, 0.0 * power, 0.0 * power
+    return power * depth * rate, p * power * rate, power * depth * d
+
+
+@routine
+def contact_force(law, weight, depth, n, v, w, rho):
+    """Force at the surface point c + ρ of a sphere with velocity v at its centre c and angular velocity w (relative)."""
+    fn, _slope, _damp = normal_force(law, weight, depth, n, v)
+    mu = law[3]
+    if mu == 0.0:
+        return vscale(fn, n)
+    vc = vadd(v, vcross(w, rho))
+    vt = vaxpy(-vdot(n, vc), n, vc)
+    s = np.sqrt(vdot(vt, vt) + law[4] * law[4])
+    return vscale(fn, vaxpy(-mu / s, vt, n))
+
+
+@routine
+def force_column(law, weight, depth, n, v, w, rho, dn, dx, dv, dw, along, drho):
+    """Change of the moment about the centre and of the force for small changes of n, centre, velocities, ρ.
+
+    `along` is how far the contact slides along the axis of a capsule; it is part of the change of ρ.
+    """
+    fn, slope, damp = normal_force(law, weight, depth, n, v)
+    dfn = -slope * vdot(n, dx) - damp * (vdot(dn, v) + vdot(n, vadd(dv, vcross(w, along))))
+    mu = law[3]
+    t = n
+    dt = dn
+    if mu != 0.0:
+        vc = vadd(v, vcross(w, rho))
+        vn = vdot(n, vc)
+        vt = vaxpy(-vn, n, vc)
+        s = np.sqrt(vdot(vt, vt) + law[4] * law[4])
+        dvc = vadd(dv, vadd(vcross(dw, rho), vcross(w, drho)))
+        dvt = vsub(vaxpy(-vdot(n, dvc) - vdot(dn, vc), n, dvc), vscale(vn, dn))
+        t = vaxpy(-mu / s, vt, n)
+        dt = vadd(dn, vsub(vscale(mu * vdot(vt, dvt) / (s * s * s), vt), vscale(mu / s, dvt)))
+    F = vscale(fn, t)
+    dF = vadd(vscale(dfn, t), vscale(fn, dt))
+    return vadd(vcross(drho, F), vcross(rho, dF)), dF
+
+
+@inline
+def unit(k, one):
+    """A unit vector; zero for k outside 0, 1, 2."""
+    zero = 0.0 * one
+    return (one if k == 0 else zero, one if k == 1 else zero, one if k == 2 else zero)
+
+
+@routine
+def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B):
+    """Matrices A and B (see `law`) of a contact: δn = normal (3, 6) δp; the contact slides by slide (6,) δp along `axis`."""
+    one = 1.0 + 0.0 * depth
+    zero = vscale(0.0 * one, n)
+    for k in range(6):
+        dn = (normal[0, k], normal[1, k], normal[2, k])
+        along = vscale(slide[k], axis)
+        drho = vaxpy(-radius, dn, along)
+        dM, dF = force_column(law, weight, depth, n, v, w, rho, dn, unit(k - 3, one), zero, zero, along, drho)
+        for c in range(3):
+            A[c, k] = dM[c]
+            A[3 + c, k] = dF[c]
+        dM, dF = force_column(law, weight, depth, n, v, w, rho, zero, zero, unit(k - 3, one), unit(k, one), zero, zero)
+        for c in range(3):
+            B[c, k] = dM[c]
+            B[3 + c, k] = dF[c]
+
+
+# ---------------------------------------------------------------- points and obstacles
+
+
+@routine
+def apply_obstacle(contact, k, state):
+    """Forces of one obstacle on a range of points."""
+    s = contact.touch[k, C_SHAPE]
+    j = contact.shape[s, 1]
+    other = state[j]
+    R, p = shape_frame(contact, s, state)
+    law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
+    for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+        i = contact.point[m, 0]
+        c = centre_of(contact, m, state)
+        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        radius = contact.ball[m, 3]
+        depth = radius - d
+        if depth.real <= 0.0:
+            continue
+        row = state[i]
+        rho = vscale(-radius, n)
+        v = vsub(velocity_at(row, c), velocity_at(other, c))
+        F = contact_force(law, contact.ball[m, 5], depth, n, v, vsub(get3(row, VE), get3(other, VE)), rho)
+        M = vcross(rho, F)
+        subtract_wrench(row, c, M, F)
+        if j >= 0:
+            subtract_wrench(other, c, vscale(-1.0, M), vscale(-1.0, F))
+
+
+@routine
+def obstacle_tangent(t, work, contact, k, cross, cq, out):
+    """Matrices K and N of one obstacle; with `cross`, what couples the two steps instead."""
+    state = work.state
+    s = contact.touch[k, C_SHAPE]
+    j = contact.shape[s, 1]
+    if cross and j < 0:
+        return
+    other = state[j]
+    R, p = shape_frame(contact, s, state)
+    law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
+    A, B, spare = work.law[0], work.law[1], work.law[2]
+    normal, slide = work.line[:3], work.line[3]
+    for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+        i = contact.point[m, 0]
+        c = centre_of(contact, m, state)
+        d, n, H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        radius = contact.ball[m, 3]
+        depth = radius - d
+        if depth.real <= 0.0:
+            continue
+        row = state[i]
+        for r in range(3):
+            for col in range(3):
+                normal[r, col] = 0.0
+                normal[r, 3 + col] = H[3 * r + col]
+        for r in range(6):
+            slide[r] = 0.0
+        rho = vscale(-radius, n)
+        v = vsub(velocity_at(row, c), velocity_at(other, c))
+        w = vsub(get3(row, VE), get3(other, VE))
+        weight = contact.ball[m, 5]
+        F = contact_force(law, weight, depth, n, v, w, rho)
+        M = vcross(rho, F)
+        put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, n, A, B)
+        if cross:
+            pair_columns(t, work, i, j, work.pair)
+            add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
+        elif j < 0:
+            subtract_law(work, i, c, M, F, A, B)
+        else:
+            subtract_pair(work, i, j, c, M, F, A, B, spare)
+
+
+# ---------------------------------------------------------------- rods
+
+
+@routine
+def closest(pi, a, hi, pj, b, hj):
+    """Parameters (s, t) of the closest points pᵢ + s a and pⱼ + t b of two segments, and which of them are free."""
+    d = vsub(pi, pj)
+    ab, da, db = vdot(a, b), vdot(d, a), vdot(d, b)
+    det = 1.0 - ab * ab
+    s = 0.0 * ab
+    if det.real > 1e-12:
+        s = (ab * db - da) / det
+    s = clip(s, hi)
+    t = clip(db + ab * s, hj)
+    s = clip(ab * t - da, hi)
+    return s, t, abs(s.real) < hi, abs(t.real) < hj
+
+
+@inline
+def clip(x, limit):
+    """x within ± limit."""
+    if x.real > limit:
+        return 0.0 * x + limit
+    if x.real < -limit:
+        return 0.0 * x - limit
+    return x
+
+
+@routine
+def capsule_contact(contact, k, m, state, law):
+    """Geometry and force of the contact of two capsules; `depth` is not positive if they do not touch.
+
+    Returns depth, centre on the first axis, n, d, a, b, free s, free t, v, w, F.
+    """
+    ri, rj = state[contact.point[k, 0]], state[contact.point[m, 0]]
+    Ri, Rj = get9(ri, RE), get9(rj, RE)
+    a, b = turn(Ri, N0), turn(Rj, N0)
+    pi, pj = centre_of(contact, k, state), centre_of(contact, m, state)
+    s, t, free_s, free_t = closest(pi, a, contact.ball[k, 4], pj, b, contact.ball[m, 4])
+    c = vaxpy(s, a, pi)
+    d = vsub(c, vaxpy(t, b, pj))
+    size = np.sqrt(vdot(d, d))
+    depth = contact.ball[k, 3] + contact.ball[m, 3] - size
+    n = vscale(1.0 / size, d) if size.real > 0.0 else vscale(0.0, d)
+    v = vsub(velocity_at(ri, c), velocity_at(rj, c))
+    w = vsub(get3(ri, VE), get3(rj, VE))
+    F = vscale(0.0 * size, n)
+    if depth.real > 0.0:
+        F = contact_force(law, 1.0, depth, n, v, w, vscale(-contact.ball[k, 3], n))
+    return depth, c, n, d, a, b, free_s, free_t, v, w, F
+
+
+@routine
+def slide_along(a, b, d, free_s, free_t, dtheta, dx):
+    """Changes (δs, δt) of the closest points when the first segment turns and moves, seen from the second."""
+    ab = vdot(a, b)
+    e1 = -vdot(a, dx) - vdot(dtheta, vcross(a, d))
+    e2 = -vdot(b, dx)
+    if free_s and free_t and (1.0 - ab * ab).real > 1e-12:
+        ds = (e1 - ab * e2) / (1.0 - ab * ab)
+        return ds, ab * ds - e2
+    if free_s:
+        return e1, 0.0 * e1
+    if free_t:
+        return 0.0 * e1, -e2
+    return 0.0 * e1, 0.0 * e1
+
+
+@routine
+def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
+    """Matrices K and N of the contact of two capsules; with `cross`, what couples the two steps instead."""
+    depth, c, n, d, a, b, free_s, free_t, v, w, F = capsule_contact(contact, k, m, work.state, law)
+    if depth.real <= 0.0:
+        return
+    A, B, spare = work.law[0], work.law[1], work.law[2]
+    normal, slide = work.line[:3], work.line[3]
+    one = 1.0 + 0.0 * depth
+    size = np.sqrt(vdot(d, d))
+    for col in range(6):
+        dtheta, dx = unit(col, one), unit(col - 3, one)
+        ds, dt = slide_along(a, b, d, free_s, free_t, dtheta, dx)
+        dd = vaxpy(ds, a, vaxpy(-dt, b, dx))
+        dn = vscale(1.0 / size, vaxpy(-vdot(n, dd), n, dd))
+        slide[col] = ds
+        for r in range(3):
+            normal[r, col] = dn[r]
+    radius = contact.ball[k, 3]
+    rho = vscale(-radius, n)
+    M = vcross(rho, F)
+    put_law(law, 1.0, depth, n, v, w, rho, radius, normal, slide, a, A, B)
+    i, j = contact.point[k, 0], contact.point[m, 0]
+    if cross:
+        pair_columns(t, work, i, j, work.pair)
+        add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
+    else:
+        subtract_pair(work, i, j, c, M, F, A, B, spare)
+
+
+@routine
+def pair_columns(t, work, i, j, out):
+    """J of steps i and j, and the mixed columns cq R + cv J of both (after `rod_columns`), at the origin."""
+    step_columns(t, work, i, out[0], out[2])
+    step_columns(t, work, j, out[1], out[3])
+
+
+@routine
+def step_columns(t, work, i, J, R):
+    """Columns J and R of a step in the order of velocities; zero for the world."""
+    for r in range(6):
+        for k in range(J.shape[1]):
+            J[r, k] = 0.0
+            R[r, k] = 0.0
+    if i < 0:
+        return
+    b = t.step[i, S_BLOCK]
+    block = t.block[b]
+    if block[KIND] == ROD:
+        n = block[COLS]
+        o = 2 * t.step[i, S_PHI]
+        for k in range(n):
+            col = t.col_v[block[COL0] + k]
+            for r in range(6):
+                J[r, col] += work.wide1[r, o + n + k]
+                R[r, col] += work.wide1[r, o + k]
+        b = block[PARENT]
+    while b >= 0:
+        block = t.block[b]
+        for k in range(block[COL0], block[COL0] + block[COLS]):
+            col = t.col_v[k]
+            for r in range(6):
+                J[r, col] += work.ends[0, r, k]
+                R[r, col] += work.ends[1, r, k]
+        b = block[PARENT]
+
+
+@routine
+def sort_points(contact, pair, state, sweep):
+    """Broad phase: the points of two ranges, sorted by where they begin along the axis of largest extent.
+
+    sweep (n, 4): point, begin, end, side. Returns the number of points, and whether both ranges are the same.
+    """
+    same = contact.rods[pair, 0] == contact.rods[pair, 2]
+    na = contact.rods[pair, 1] - contact.rods[pair, 0]
+    nb = 0 if same else contact.rods[pair, 3] - contact.rods[pair, 2]
+    n = na + nb
+    low = (1e300, 1e300, 1e300)
+    high = (-1e300, -1e300, -1e300)
+    for e in range(n):
+        k = contact.rods[pair, 0] + e if e < na else contact.rods[pair, 2] + e - na
+        c = centre_of(contact, k, state)
+        low = (min(low[0], c[0].real), min(low[1], c[1].real), min(low[2], c[2].real))
+        high = (max(high[0], c[0].real), max(high[1], c[1].real), max(high[2], c[2].real))
+    axis = 0
+    extent = high[0] - low[0]
+    if high[1] - low[1] > extent:
+        axis = 1
+        extent = high[1] - low[1]
+    if high[2] - low[2] > extent:
+        axis = 2
+    for e in range(n):
+        k = contact.rods[pair, 0] + e if e < na else contact.rods[pair, 2] + e - na
+        x = centre_of(contact, k, state)[axis].real
+        reach = contact.ball[k, 3] + contact.ball[k, 4]
+        sweep[e, 0] = k
+        sweep[e, 1] = x - reach
+        sweep[e, 2] = x + reach
+        sweep[e, 3] = 0.0 if e < na else 1.0
+    for e in range(1, n):  # points follow each other along rods, so this is nearly sorted
+        k, x0, x1, side = sweep[e, 0], sweep[e, 1], sweep[e, 2], sweep[e, 3]
+        f = e - 1
+        while f >= 0 and sweep[f, 1].real > x0.real:
+            for c in range(4):
+                sweep[f + 1, c] = sweep[f, c]
+            f -= 1
+        sweep[f + 1, 0] = k
+        sweep[f + 1, 1] = x0
+        sweep[f + 1, 2] = x1
+        sweep[f + 1, 3] = side
+    return n, same
+
+
+@routine
+def near(contact, k, m, state):
+    """Whether two capsules are close enough for a closer look and may touch."""
+    d = vsub(centre_of(contact, k, state), centre_of(contact, m, state))
+    reach = contact.ball[k, 3] + contact.ball[k, 4] + contact.ball[m, 3] + contact.ball[m, 4]
+    return vdot(d, d).real < reach * reach and contact.skip[k, m] == 0
+
+
+@routine
+def visit_rods(t, work, contact, task, cq, out):
+    """Go through the near pairs of capsules: apply forces (task 0), matrices K and N (1), what couples two steps (2).
+
+    Returns the potential energy of those that touch (task 3).
+    """
+    state = work.state
+    sweep = work.sweep
+    energy = 0.0
+    for pair in range(contact.rods.shape[0]):
+        law = contact.law[contact.rods[pair, R_LAW]]
+        n, same = sort_points(contact, pair, state, sweep)
+        for e in range(n):
+            k = int(sweep[e, 0].real)
+            for f in range(e + 1, n):
+                if sweep[f, 1].real > sweep[e, 2].real:
+                    break
+                m = int(sweep[f, 0].real)
+                if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, state):
+                    continue
+                lower, upper = min(k, m), max(k, m)
+                if task == 0:
+                    depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
+                    if depth.real > 0.0:
+                        M = vcross(vscale(-contact.ball[lower, 3], nn), F)
+                        subtract_wrench(state[contact.point[lower, 0]], c, M, F)
+                        subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
+                elif task == 3:
+                    depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
+                    if depth.real > 0.0:
+                        energy += law[0] * depth.real ** (law[1] + 1.0) / (law[1] + 1.0)
+                else:
+                    capsule_tangent(t, work, contact, lower, upper, law, task == 2, cq, out)
+    return energy
+
+
+FORCES, MATRICES, CROSS, ENERGY = (np.int64(k) for k in range(4))
+
+
+@routine
+def apply_contact(t, work, contact):
+    """Subtract all contact forces from the wrenches of their steps."""
+    for k in range(contact.touch.shape[0]):
+        apply_obstacle(contact, k, work.state)
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, FORCES, 1.0, work.out[0])
+
+
+@routine
+def contact_tangents(t, work, contact):
+    """Matrices K and N of all contacts."""
+    for k in range(contact.touch.shape[0]):
+        obstacle_tangent(t, work, contact, k, k < 0, 1.0, work.out[0])
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, MATRICES, 1.0, work.out[0])
+
+
+@routine
+def contact_cross_terms(t, work, contact, cq, out):
+    """What contacts between two steps add to the tangent besides their matrices K and N."""
+    for k in range(contact.touch.shape[0]):
+        obstacle_tangent(t, work, contact, k, k >= 0, cq, out)
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, CROSS, cq, out)
+
+
+@routine
+def contact_potential(t, work, contact):
+    """Elastic energy of all contacts; needs the forward pass."""
+    energy = 0.0
+    for k in range(contact.touch.shape[0]):
+        s = contact.touch[k, C_SHAPE]
+        R, p = shape_frame(contact, s, work.state)
+        law = contact.law[contact.touch[k, C_LAW]]
+        inside = contact.shape[s, 2] != 0
+        for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+            c = centre_of(contact, m, work.state)
+            d, _n, _H = distance(contact.shape[s, 0], inside, contact.place[s, 12:], R, p, c)
+            depth = contact.ball[m, 3] - d
+            if depth > 0.0:
+                energy += contact.ball[m, 5] * law[0] * depth ** (law[1] + 1.0) / (law[1] + 1.0)
+    if contact.rods.shape[0] > 0:
+        energy += visit_rods(t, work, contact, ENERGY, 1.0, work.out[0])
+    return energy

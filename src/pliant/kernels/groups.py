@@ -1,0 +1,44 @@
+"""All tables of a robot in the order in which they are packed, and the functions that unpack them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .contact import Contact
+from .efforts import Efforts
+from .internal import Internal
+from .layout import I1, Tables, Work
+from .packing import unpacker
+from .tendons import Tendons
+from .user import User
+from .water import Water
+from .wrenches import Wrenches
+
+
+class Units(NamedTuple):
+    """Addresses of the separately compiled families of loads that the robot needs (see `units`), else 0."""
+
+    address: I1  # (UNITS,)
+
+
+GROUPS = (Tables, Internal, Units, Tendons, Efforts, Wrenches, Water, Contact, User, Work)
+_FIRST = np.cumsum([0, *(len(group._fields) for group in GROUPS)])
+(
+    unpack_tables,
+    unpack_internal,
+    unpack_units,
+    unpack_tendons,
+    unpack_efforts,
+    unpack_wrenches,
+    unpack_water,
+    unpack_contact,
+    unpack_user,
+    unpack_work,
+) = (unpacker(group, int(first)) for group, first in zip(GROUPS, _FIRST))
+# where the header holds the length of the array that tells whether a family is present
+_AT = {group: np.int64(4 * first + 1) for group, first in zip(GROUPS, _FIRST)}
+HAS_TENDONS = np.int64(_AT[Tendons] + 4 * Tendons._fields.index("law"))
+HAS_EFFORTS, HAS_WRENCHES = _AT[Efforts], _AT[Wrenches]
+CABLES, WATER, CONTACT, USER = (np.int64(k) for k in range(4))  # units
+UNITS = 4
+FORCES, MATRICES, TANGENT, ENERGY, INPUTS, LENGTHS = (np.int64(k) for k in range(6))  # what a unit is asked for

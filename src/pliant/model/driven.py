@@ -1,0 +1,235 @@
+"""The part of a robot's description that says what drives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .actuators import InternalStress, Motor, Tendon
+from .links import Frame, Link, Rod
+from .routing import Along, Routing
+from .validate import unknown_name
+
+__all__ = ["Driven"]
+
+Path = Link | str | Along | Sequence[Link | Frame | Along | str]
+
+
+class Driven:
+    """Mixin of `Robot`: tendons, chambers, push rods, internal stress and motors."""
+
+    tendons: dict[str, Tendon]
+    motors: dict[str, Motor]
+    stresses: dict[str, InternalStress]
+
+    # what the other parts of `Robot` provide
+    link: Callable[[str], Link]
+    resolve: Callable[..., Frame]
+    _check_name: Callable[[str], None]
+
+    def add_tendon(
+        self,
+        name: str,
+        path: Path,
+        *,
+        y: Routing = 0.0,
+        z: Routing = 0.0,
+        start: float = 0.0,
+        end: float = 1.0,
+        dy: Callable[[float], float] | None = None,
+        dz: Callable[[float], float] | None = None,
+        control: Literal["tension", "length", "elastic"] = "tension",
+        stiffness: float | None = None,
+        damping: float = 0.0,
+        rest_length: float | None = None,
+        friction: float = 0.0,
+        slip_speed: float | None = None,
+        push: bool = False,
+    ) -> Tendon:
+        """Add a tendon; the input of its name is its tension, unless `control` says otherwise. See `Tendon`.
+
+        Parameters
+        ----------
+        name : str
+        path : rod, Along, or list of rods, Along, frames and links
+            A single rod, along which the tendon runs at the offset (0, y(X), z(X)) from X = start to X = end; or its
+            way through the robot, for instance ``[motor.at((0, 0.02, 0)), Along(arm, y=0.01), Along(hand, y=0.01)]``.
+        y, z, start, end, dy, dz
+            Routing along a single rod; see `Along`.
+        control, stiffness, damping, rest_length, friction, slip_speed, push
+            See `Tendon`.
+        """
+        options = {
+            "control": control,
+            "stiffness": stiffness,
+            "damping": damping,
+            "rest_length": rest_length,
+            "friction": friction,
+            "slip_speed": slip_speed,
+            "push": push,
+        }
+        return self._add_line(name, "tendon", path, _routing(y, z, start, end, dy, dz), options)
+
+    def add_push_rod(
+        self,
+        name: str,
+        path: Path,
+        *,
+        y: Routing = 0.0,
+        z: Routing = 0.0,
+        start: float = 0.0,
+        end: float = 1.0,
+        dy: Callable[[float], float] | None = None,
+        dz: Callable[[float], float] | None = None,
+    ) -> Tendon:
+        """Add a rod that slides along the way and pushes; the input of its name is the force [N], negative to pull."""
+        options = {"factor": -1.0, "push": True}
+        return self._add_line(name, "push rod", path, _routing(y, z, start, end, dy, dz), options)
+
+    def add_chamber(
+        self,
+        name: str,
+        rod: Link | str | Along,
+        *,
+        area: float | Callable[[float], float],
+        y: Routing = 0.0,
+        z: Routing = 0.0,
+        start: float = 0.0,
+        end: float = 1.0,
+        dy: Callable[[float], float] | None = None,
+        dz: Callable[[float], float] | None = None,
+    ) -> Tendon:
+        """Add a pressure chamber along a rod; the input of its name is the pressure [Pa], negative for a vacuum.
+
+        Parameters
+        ----------
+        area : float or function of X
+            Cross-section of the chamber [m²].
+        y, z, start, end, dy, dz
+            Where its centre line runs; see `Along`. Its volume is ``∫ A |σ + κ×d + d′|``, its force ``p ∂V/∂q``.
+        """
+        try:
+            function: Any = area
+            samples = [float(function(x)) if callable(area) else float(function) for x in np.linspace(0, 1, 5)]
+        except (TypeError, ValueError):
+            raise TypeError(f"chamber {name!r}: area = {area!r} must be a number [m²] or a function of X.") from None
+        if not all(np.isfinite(a) and a > 0 for a in samples):
+            raise ValueError(f"chamber {name!r}: area = {area!r} must be positive [m²] everywhere.")
+        factor = (lambda X: -float(area(X))) if callable(area) else -float(area)
+        options = {"factor": factor, "push": True}
+        return self._add_line(name, "chamber", rod, _routing(y, z, start, end, dy, dz), options)
+
+    def _add_line(self, name: str, kind: str, path: Path, routing: dict[str, Any], options: dict[str, Any]) -> Tendon:
+        self._check_name(name)
+        try:
+            pieces = self._pieces(path, routing)
+            tendon = Tendon(pieces, **options)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{kind} {name!r}: {error}") from None
+        for piece in tendon.along:
+            self._check_inside(kind, name, piece)
+        self.tendons[name] = tendon
+        return tendon
+
+    def _pieces(self, path: Path, routing: dict[str, Any]) -> tuple[Along | Frame, ...]:
+        """The stretches and points of a path."""
+        if isinstance(path, (Link, str)):
+            link = self.link(path.name if isinstance(path, Link) else path)
+            if not link.is_rod:
+                raise TypeError(f"{link.name!r} is a rigid body; tendons run along rods, or through a list of frames.")
+            return (Along(link.name, **routing),)
+        if any(value not in (0.0, None) for key, value in routing.items() if key != "end") or routing["end"] != 1.0:
+            raise ValueError("y, z, start, end, dy and dz are for a single rod; write Along(rod, y=...) in the path.")
+        out: list[Along | Frame] = []
+        for piece in [path] if isinstance(path, Along) else path:
+            if isinstance(piece, Along):
+                if not self.link(piece.rod).is_rod:
+                    raise TypeError(f"Along({piece.rod!r}): {piece.rod!r} is a rigid body; give a frame of it.")
+                out.append(piece)
+            elif isinstance(piece, Link) and piece.is_rod:
+                out.append(Along(piece))
+            else:
+                out.append(self.resolve(piece, field="a point of the path"))
+        return tuple(out)
+
+    def _check_inside(self, kind: str, name: str, piece: Along) -> None:
+        """Error if a tendon leaves the rod's section."""
+        content = self.link(piece.rod).content
+        assert isinstance(content, Rod)
+        if content.section is None:
+            return
+        X = np.linspace(*sorted((piece.start, piece.end)), 33)
+        reach = np.linalg.norm(piece.offsets(X)[0], axis=1)
+        extent = content.section.extent(X)
+        if np.any(reach > extent * (1 + 1e-9)):
+            k = int(np.argmax(reach - extent))
+            raise ValueError(
+                f"{kind} {name!r}: its offset {reach[k]:.4g} m at X = {X[k]:.3g} lies outside the section of rod "
+                f"{piece.rod!r}, which reaches {extent[k]:.4g} m there. Bring y and z inside, or follow the taper."
+            )
+
+    def add_stress(
+        self, name: str, rod: Link | str, stress: ArrayLike | Callable[[float], ArrayLike]
+    ) -> InternalStress:
+        """Add a distributed internal stress, scaled by the input of its name; see `InternalStress`."""
+        self._check_name(name)
+        link = self.link(rod.name if isinstance(rod, Link) else rod)
+        if not link.is_rod:
+            raise TypeError(f"stress {name!r}: {link.name!r} is a rigid body; internal stress acts in rods.")
+        try:
+            self.stresses[name] = InternalStress(link.name, stress)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"stress {name!r}: {error}") from None
+        return self.stresses[name]
+
+    def add_motor(
+        self,
+        name: str,
+        link: Link | str,
+        *,
+        dof: int | str = 0,
+        control: Literal["torque", "position", "velocity"] = "torque",
+        kp: float = 0.0,
+        kd: float = 0.0,
+        limit: float = np.inf,
+    ) -> Motor:
+        """Add a motor on the joint of a link; the input of its name is torque, target position or target velocity.
+
+        Parameters
+        ----------
+        name : str
+        link : Link or str
+            The link whose joint it drives.
+        dof : int or str
+            Number or name of the joint's degree of freedom.
+        control, kp, kd, limit
+            See `Motor`.
+        """
+        self._check_name(name)
+        target = self.link(link.name if isinstance(link, Link) else link)
+        names = target.joint.dof_names
+        if not names:
+            raise ValueError(f"motor {name!r}: the joint of {target.name!r} is fixed; give it a joint to drive.")
+        if isinstance(dof, str):
+            if dof not in names:
+                raise unknown_name(f"degree of freedom of {target.name!r}", dof, names)
+            dof = names.index(dof)
+        if isinstance(dof, bool) or not 0 <= int(dof) < len(names):
+            raise ValueError(
+                f"motor {name!r}: dof = {dof!r} is not allowed: the joint of {target.name!r} has {', '.join(names)}."
+            )
+        if target.joint.kind != "screws" and control == "position":
+            raise ValueError(f"motor {name!r}: a {target.joint.kind} joint has no single angle to hold; use 'torque'.")
+        try:
+            self.motors[name] = Motor(target.name, int(dof), control, float(kp), float(kd), float(limit))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"motor {name!r}: {error}") from None
+        return self.motors[name]
+
+
+def _routing(y: Any, z: Any, start: Any, end: Any, dy: Any, dz: Any) -> dict[str, Any]:
+    """Arguments of `Along` besides the rod."""
+    return {"y": y, "z": z, "start": start, "end": end, "dy": dy, "dz": dz}

@@ -1,0 +1,255 @@
+"""The part of a robot's description that says what acts on it from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from .fluid import Fluid, Hydrodynamics
+from .links import Body, Frame, Link, Rod
+from .loads import Contact, Density, Dipole, DistributedWrench, Obstacle, PointWrench
+from .pose import PoseLike, as_pose
+from .shapes import Box, Cylinder, Shape, Sphere
+from .user import UserLoad
+from .validate import unknown_name
+
+__all__ = ["Surroundings"]
+
+Parent = Link | Frame | str | None
+
+
+class Surroundings:
+    """Mixin of `Robot`: wrenches, fields, fluid, obstacles, contact and loads that the user writes."""
+
+    wrenches: dict[str, PointWrench | DistributedWrench]
+    dipoles: dict[str, Dipole]
+    fluid: Fluid | None
+    hydrodynamics: dict[str, Hydrodynamics]
+    obstacles: dict[str, Obstacle]
+    contacts: dict[str, Contact]
+    user_loads: dict[str, tuple[UserLoad, tuple[Frame | str, ...]]]
+
+    # what the other parts of `Robot` provide
+    links: list[Link]
+    link: Callable[[str], Link]
+    resolve: Callable[..., Frame]
+    _check_name: Callable[[str], None]
+
+    def add_wrench(
+        self,
+        name: str,
+        parent: Parent,
+        *,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        axes: Literal["world", "body"] = "world",
+        offset: PoseLike = None,
+        constant: bool = False,
+    ) -> PointWrench:
+        """Add a force and moment at a frame; see `PointWrench`. Unless constant, its factor is the input of that name."""
+        self._check_name(name)
+        try:
+            wrench = PointWrench(self.resolve(parent).at(offset), force, moment, axes, constant)  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"wrench {name!r}: {error}") from None
+        self.wrenches[name] = wrench
+        return wrench
+
+    def add_distributed_wrench(
+        self,
+        name: str,
+        rod: Link | str,
+        *,
+        force: Density = (0.0, 0.0, 0.0),
+        moment: Density = (0.0, 0.0, 0.0),
+        axes: Literal["world", "body"] = "world",
+        constant: bool = False,
+    ) -> DistributedWrench:
+        """Add a force and moment per metre along a rod; see `DistributedWrench`. Unless constant, an input scales it."""
+        self._check_name(name)
+        link = self._rod("wrench", name, rod)
+        try:
+            wrench = DistributedWrench(link.name, force, moment, axes, constant)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"wrench {name!r}: {error}") from None
+        self.wrenches[name] = wrench
+        return wrench
+
+    def add_dipole(self, name: str, place: Link | Frame | str, *, moment: Density) -> Dipole:
+        """Add a magnetic dipole at a frame, or spread along a rod; see `Dipole`.
+
+        A uniform field acts on all dipoles: its components in world axes [T] are the inputs ``field_x``, ``field_y`` and
+        ``field_z``.
+        """
+        self._check_name(name)
+        target: Frame | str = self.resolve(place)
+        if isinstance(place, Link) and place.is_rod:
+            target = place.name
+        elif isinstance(place, str) and any(link.name == place and link.is_rod for link in self.links):
+            target = place
+        try:
+            self.dipoles[name] = Dipole(target, moment)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"dipole {name!r}: {error}") from None
+        return self.dipoles[name]
+
+    def set_fluid(self, *, density: float = 1000.0, current: ArrayLike = (0.0, 0.0, 0.0)) -> Fluid:
+        """Put the robot into a fluid of this density [kg/m³] that flows with this velocity [m/s].
+
+        What it does to a link is said with `add_hydrodynamics`; links without it feel nothing.
+        """
+        self.fluid = Fluid(density, current)  # type: ignore[arg-type]
+        return self.fluid
+
+    def add_hydrodynamics(
+        self, links: Link | str | Iterable[Link | str], hydrodynamics: Hydrodynamics | None = None
+    ) -> Hydrodynamics:
+        """Say what the fluid does to links: buoyancy, drag and lift, added mass, tail force; buoyancy alone if left out."""
+        if self.fluid is None:
+            raise ValueError("there is no fluid yet: call set_fluid(density=...) first.")
+        effect = Hydrodynamics() if hydrodynamics is None else hydrodynamics
+        if not isinstance(effect, Hydrodynamics):
+            raise TypeError(
+                f"hydrodynamics = {hydrodynamics!r} must be a Hydrodynamics, such as Hydrodynamics.circular()."
+            )
+        for entry in [links] if isinstance(links, (Link, str)) else links:
+            link = self.link(entry.name if isinstance(entry, Link) else entry)
+            try:
+                effect.check(link.content, self.fluid)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"hydrodynamics of {link.name!r}: {error}") from None
+            self.hydrodynamics[link.name] = effect
+        return effect
+
+    def add_obstacle(
+        self, name: str, shape: Shape, *, parent: Parent = None, pose: PoseLike = None, inside: bool = False
+    ) -> Obstacle:
+        """Add a shape that the robot can touch, fixed to the world or to a link; see `Obstacle` and `add_contact`."""
+        self._check_name(name)
+        try:
+            obstacle = Obstacle(shape, self.resolve(parent), as_pose(pose, name="pose"), bool(inside))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"obstacle {name!r}: {error}") from None
+        self.obstacles[name] = obstacle
+        return obstacle
+
+    def add_contact(
+        self,
+        name: str,
+        link: Link | str,
+        other: Link | str,
+        *,
+        stiffness: float,
+        exponent: float = 1.5,
+        damping: float = 0.0,
+        friction: float = 0.0,
+        slip_speed: float = 1e-2,
+        per_length: bool = False,
+    ) -> Contact:
+        """Let a link touch an obstacle, a rod touch another rod, or a rod touch itself; see `Contact`.
+
+        Parameters
+        ----------
+        name : str
+        link : Link or str
+            A rod, or a body with a shape.
+        other : Link or str
+            The name of an obstacle, or a rod.
+        stiffness, exponent, damping, friction, slip_speed, per_length
+            See `Contact`.
+        """
+        self._check_name(name)
+        first = self.link(link.name if isinstance(link, Link) else link)
+        second = other.name if isinstance(other, Link) else other
+        rods = [entry.name for entry in self.links if entry.is_rod]
+        if second not in self.obstacles and second not in rods:
+            if any(entry.name == second for entry in self.links):
+                raise ValueError(
+                    f"contact {name!r}: {second!r} is a rigid body; give it an obstacle of its shape with "
+                    f"add_obstacle(..., parent={second!r}) and name that."
+                )
+            raise unknown_name("obstacle or rod", str(second), [*self.obstacles, *rods])
+        if isinstance(first.content, Body):
+            shape = first.content.shape
+            if not isinstance(shape, (Sphere, Box, Cylinder)):
+                raise ValueError(
+                    f"contact {name!r}: body {first.name!r} has {'no shape' if shape is None else repr(shape)}; contact "
+                    "needs a Sphere, Box or Cylinder."
+                )
+            if second in rods:
+                raise ValueError(
+                    f"contact {name!r}: name the rod first: add_contact(..., {second!r}, an obstacle on {first.name!r})."
+                )
+        rod_without_size = [
+            entry for entry in (first.name, second) if entry in rods and _section(self.link(entry)) is None
+        ]
+        if rod_without_size:
+            raise ValueError(
+                f"contact {name!r}: rod {rod_without_size[0]!r} has no section, so no radius; give it one."
+            )
+        if per_length and second in rods:
+            raise ValueError(f"contact {name!r}: per_length is for contact with obstacles.")
+        try:
+            self.contacts[name] = Contact(
+                first.name, second, stiffness, exponent, damping, friction, slip_speed, bool(per_length)
+            )
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"contact {name!r}: {error}") from None
+        return self.contacts[name]
+
+    def add_load(
+        self,
+        name: str,
+        places: Link | Frame | str | Iterable[Link | Frame | str],
+        load: UserLoad | Callable[..., Any],
+        *,
+        derivatives: Callable[..., Any] | None = None,
+        inputs: Iterable[str] = (),
+    ) -> UserLoad:
+        """Add a load given by a function, at frames or along whole rods (per metre); see `UserLoad` and `compiled_load`.
+
+        Parameters
+        ----------
+        name : str
+        places : link, frame, name, or several of them
+            A rod stands for all its quadrature points, where the function gives the wrench per metre.
+        load : function or UserLoad
+            ``function(pose, twist, inputs) -> wrench``, or what `compiled_load` made.
+        derivatives, inputs
+            See `UserLoad`; for a plain function.
+        """
+        self._check_name(name)
+        try:
+            if not isinstance(load, UserLoad):
+                load = UserLoad(load, derivatives, tuple(inputs))
+            elif derivatives is not None or tuple(inputs):
+                raise ValueError("a UserLoad holds its derivatives and inputs already.")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"load {name!r}: {error}") from None
+        for own in load.inputs:
+            self._check_name(own)
+        entries = [places] if isinstance(places, (Link, Frame, str)) else list(places)
+        found: list[Frame | str] = []
+        for place in entries:
+            if isinstance(place, Link) and place.is_rod:
+                found.append(place.name)
+            elif isinstance(place, str) and any(link.name == place and link.is_rod for link in self.links):
+                found.append(place)
+            else:
+                found.append(self.resolve(place, field=f"load {name!r}: place"))
+        if not found:
+            raise ValueError(f"load {name!r}: places is empty; give a link, a frame or a list of them.")
+        self.user_loads[name] = (load, tuple(found))
+        return load
+
+    def _rod(self, kind: str, name: str, rod: Link | str) -> Link:
+        link = self.link(rod.name if isinstance(rod, Link) else rod)
+        if not link.is_rod:
+            raise TypeError(f"{kind} {name!r}: {link.name!r} is a rigid body, not a rod.")
+        return link
+
+
+def _section(link: Link) -> Any:
+    return link.content.section if isinstance(link.content, Rod) else None
