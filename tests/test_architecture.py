@@ -82,7 +82,11 @@ def test_the_import_finder_sees_what_it_should():
 def test_kernels_know_only_kernels(module):
     allowed = {"numpy", "math", "typing", *sys.stdlib_module_names}
     for name in imports(module, inside_functions=True):
-        ours = name in ("pliant._jit", "pliant._call") or name.startswith(("pliant._jit.", "pliant._call.")) or within(name, "pliant.kernels")
+        ours = (
+            name in ("pliant._jit", "pliant._call")
+            or name.startswith(("pliant._jit.", "pliant._call."))
+            or within(name, "pliant.kernels")
+        )
         assert ours or (not within(name, "pliant") and name.split(".")[0] in allowed), f"{module} imports {name}"
 
 

@@ -126,7 +126,14 @@ def dispatchers() -> dict[str, object]:
     return found
 
 
-INNER = {"run_job", "scaled_gravity", "check_q", "check_v", "make_work", "raise_user_errors"}  # for solvers: what the other methods are made of
+INNER = {
+    "run_job",
+    "scaled_gravity",
+    "check_q",
+    "check_v",
+    "make_work",
+    "raise_user_errors",
+}  # for solvers: what the other methods are made of
 
 
 def ask_everything(system: pl.System, seed: int) -> set[str]:

@@ -108,6 +108,25 @@ def test_light_on_top_of_heavy_rights_itself():
     np.testing.assert_allclose(r, [excess * G * 0.3 * np.sin(angle), 0, 0, 0, 0, 0], atol=1e-11)
 
 
+@pytest.mark.parametrize("added", [[2.0, 2.0, 2.0], [0.0, 2.0, 1.0]], ids=["isotropic", "transverse"])
+def test_added_mass_has_no_weight(added):
+    """Mass, its centre, gravity and its energy are those of the dry robot."""
+    systems = []
+    for added_mass in (None, added):
+        robot = pl.Robot("body", gravity=-UP)
+        body = robot.add_body("body", joint=pl.Free(), shape=pl.Box(0.2, 0.1, 0.1), mass=1.0, com=(0.1, 0, 0))
+        robot.set_fluid(density=WATER)
+        robot.add_hydrodynamics(body, pl.Hydrodynamics(added_mass=added_mass, buoyancy=False))
+        systems.append(robot.compile())
+    dry, wet = systems
+    q, zero = dry.random(0), np.zeros(6)
+    np.testing.assert_allclose(wet.residual(q, zero, zero), dry.residual(q, zero, zero), atol=1e-12)
+    np.testing.assert_allclose(wet.inverse_dynamics(q, zero, zero), dry.inverse_dynamics(q, zero, zero), atol=1e-12)
+    assert wet.mass == pytest.approx(1.0, rel=1e-14)
+    np.testing.assert_allclose(wet.center_of_mass(q), dry.center_of_mass(q), atol=1e-13)
+    assert wet.gravitational_energy(q) == pytest.approx(dry.gravitational_energy(q), rel=1e-13)
+
+
 # -- falling ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("density", [2500.0, 400.0])
 def test_falling_and_rising_sphere(density):

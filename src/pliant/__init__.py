@@ -16,7 +16,7 @@ from .basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from .model.actuators import InternalStress, Motor, Tendon
+from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
     Cylindrical,
@@ -40,6 +40,7 @@ from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
 from .model.user import UserLoad, compiled_load
 from .solve.continuation import Branch, SpecialPoint, trace_equilibria
+from .solve.motion import Motion
 from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
@@ -90,12 +91,14 @@ __all__ = [
     "Modes",
     "Momentum",
     "Monomial",
+    "Motion",
     "Motor",
     "Obstacle",
     "PiecewiseConstant",
     "Planar",
     "PointWrench",
     "Pose",
+    "PrescribedMotion",
     "Prismatic",
     "QuadraticElements",
     "Rectangle",

@@ -181,7 +181,7 @@ class Unit:
         self._compiled.enable_caching()
         stamp_cache(self._compiled)
         self._compiled.compile()
-        return int(self._compiled.address)
+        return int(self._compiled.address or 0)
 
 
 def unit(function: Any) -> Unit:

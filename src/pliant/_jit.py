@@ -142,10 +142,26 @@ def kernel(function: Any) -> Any:
     return dispatcher
 
 
+class _CacheFile(IndexDataCacheFile):
+    """A cache in which each signature has a file of its own name, whatever other processes do at the same time.
+
+    Numba numbers the files, so that two processes that compile different signatures at once can write to the same one.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the data, then the index, which thus never names a file that is not there."""
+        number = int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16)
+        name = self._data_name(number)
+        self._save_data(name, data)
+        overloads = self._load_index()
+        overloads[key] = name
+        self._save_index(overloads)
+
+
 def stamp_cache(dispatcher: Any) -> None:
     """Make a cached function depend on all kernel sources."""
     cache = getattr(dispatcher, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1
     if cache is not None and hasattr(cache, "_impl"):
-        cache._cache_file = IndexDataCacheFile(
+        cache._cache_file = _CacheFile(
             cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=_STAMP
         )

@@ -84,6 +84,7 @@ class Assembly:
     springs: tuple[JointSpring, ...]
     spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
     dof_names: tuple[str, ...]
+    known: NDArray[np.bool_]  # (nv,) velocities of prescribed coordinates
     loading: Loading
     places: Places
     input_names: tuple[str, ...]
@@ -367,6 +368,7 @@ def _store_inertia(data: Array, M: Array, dry: Array) -> int:
     scale = np.abs(M).max()
     rigid = (
         m > 0
+        and np.array_equal(M, dry)  # gravity does not act on added mass, even if that is isotropic
         and np.abs(M[3:, 3:] - m * np.eye(3)).max() <= 1e-15 * m
         and np.abs(com_hat - skew).max() * m <= 1e-15 * scale
     )
@@ -414,6 +416,15 @@ def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpri
             K[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.stiffness_at(X), Phi, optimize=True)
             D[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.damping_at(X), Phi, optimize=True)
     return (K + K.T) / 2, (D + D.T) / 2, rest, tuple(springs)
+
+
+def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
+    """Which velocities belong to prescribed coordinates."""
+    known = np.zeros(builder.nv, dtype=bool)
+    for motion in robot.motions.values():
+        v0 = builder.v0[motion.link]
+        known[v0 : v0 + robot.link(motion.link).joint.nv] |= motion.mask(robot.link(motion.link).joint)
+    return known
 
 
 def _dof_names(robot: Robot) -> tuple[str, ...]:
@@ -471,6 +482,7 @@ def assemble(robot: Robot) -> Assembly:
         springs=springs,
         spatial=spatial,
         dof_names=_dof_names(robot),
+        known=_known(robot, builder),
         loading=loading,
         places=places,
         input_names=inputs,
@@ -527,5 +539,6 @@ def internal_tables(assembly: Assembly) -> Internal:
         springs=np.array([(s.q0, s.v0, int(s.joint.kind == "free")) for s in springs], dtype=np.int64).reshape(-1, 3),
         spring_stiffness=stiffness,
         spring_rest=rest,
+        known=assembly.known.astype(np.int64),
         scale=_scales(assembly),
     )

@@ -237,7 +237,8 @@ class _TendonBuilder:
         rest = np.nan if tendon.rest_length is None else tendon.rest_length
         self.law.append([self.inputs.index(name), int(tendon.control == "elastic"), first, self.wraps])
         stiffness = tendon.stiffness or 0.0
-        self.value.append([stiffness, tendon.damping, rest, tendon.friction, slip, constant])
+        sign = 1.0 if callable(tendon.factor) else float(tendon.factor)
+        self.value.append([stiffness, tendon.damping, rest, tendon.friction, slip, sign * constant, sign])
 
     def end_of(self, piece: Along | Frame, frame: Frame, *, first: bool) -> tuple[Anchor, Frame]:
         """Where a stretch begins (`first`) or ends."""
@@ -301,7 +302,8 @@ class _TendonBuilder:
 
     def tables(self) -> Tendons:
         """The finished tables."""
-        points, data, phi, slope, comp = [], [], [], [], []
+        points: list[list[int]] = []
+        data, phi, slope, comp = [], [], [], []
         wrap = np.zeros((self.wraps, 1), dtype=np.int64)
         total = 0
         for key, group in self.entries.items():  # all tendons at one point of a rod follow each other and share values
@@ -324,7 +326,7 @@ class _TendonBuilder:
             segment=_rows(self.segments, 3, np.int64),
             span=_rows(self.spans, 6),
             law=_rows(self.law, 4, np.int64),
-            value=_rows(self.value, 6),
+            value=_rows(self.value, 7),
             wrap=wrap,
             bend=_rows(self.bend, 9),
             slope=np.concatenate(slope) if slope and self.rubs else np.zeros(0),
@@ -375,7 +377,7 @@ def _wrenches(places: Places, inputs: Sequence[str]) -> Wrenches:
     def spread(rod: str) -> tuple[Array, Array, list[Anchor]]:
         _link, content, grid = places.rod(rod)
         at = np.flatnonzero(grid.weights > 0)
-        return grid.X[at], grid.weights[at] * content.length, [places.anchors[rod][i] for i in at]
+        return grid.X[at], grid.weights[at] * content.length, [places.anchors[rod][int(i)] for i in at]
 
     for name, wrench in places.robot.wrenches.items():
         index = -1 if wrench.constant else inputs.index(name)
@@ -457,7 +459,7 @@ def _water(places: Places) -> water.Water:
             for k, i in enumerate(at):
                 values = [w[k] * m[k] for m in matrices]
                 add(
-                    places.anchors[name][i],
+                    places.anchors[name][int(i)],
                     values[0],
                     values[1],
                     values[2],
@@ -614,7 +616,8 @@ class _ContactBuilder:
 
 def _user(places: Places, inputs: Sequence[str]) -> User:
     """Points of user loads and the addresses of their functions."""
-    load_rows, point, place = [], [], []
+    load_rows, place = [], []
+    point: list[list[int]] = []
     for load, where in places.robot.user_loads.values():
         first = len(point)
         for entry in where:
@@ -624,7 +627,7 @@ def _user(places: Places, inputs: Sequence[str]) -> User:
             else:
                 _link, rod, grid = places.rod(entry)
                 at = np.flatnonzero(grid.weights > 0)
-                spots = [(places.anchors[entry][i], float(grid.weights[i] * rod.length)) for i in at]
+                spots = [(places.anchors[entry][int(i)], float(grid.weights[i] * rod.length)) for i in at]
             for anchor, weight in spots:
                 if anchor.step >= 0:
                     point.append([anchor.step])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -15,6 +15,7 @@ from .assembly import LinkInfo, anchor_of, assemble, internal_tables, step_value
 from .kernels import engine, internal, kinematics, layout, manifold
 from .kernels.newton import CONVERGED
 from .kernels.tendons import T_LENGTH, V_REST
+from .kernels.water import W_CENTRE, W_MASS, W_POS, W_ROT
 from .kernels.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_INPUT, P_MOMENT
 from .loading import Anchor
 from .model.actuators import InternalStress
@@ -91,6 +92,7 @@ class System:
         self.tables, self.internal, *loads, self._work = views
         _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user = loads
         self._lower = assembly.loading.lower
+        self.known = assembly.known
         self._zero = np.zeros(self.nv)
         self._no_input = np.zeros(self.nu)
         self.pivot = np.zeros(self.nv, dtype=np.int64)
@@ -120,11 +122,12 @@ class System:
         missing = np.isnan(self.tendons.value[:, V_REST])
         elastic = self.tendons.law[:, 1] == 1
         if np.any(missing & elastic) or len(self.tendons.segment):
-            lengths = self.tendon_lengths(self.neutral())[0]
+            lengths, slopes = self.tendon_lengths(self.neutral())
             self.tendons.value[missing, V_REST] = lengths[missing]
-            if not np.all(np.isfinite(lengths)):
+            good = np.all(np.isfinite(slopes), axis=1)
+            if not np.all(good):
                 raise ValueError(
-                    f"tendon {names[int(np.argmin(np.isfinite(lengths)))]!r}: two of its points on different links are at "
+                    f"tendon {names[int(np.argmin(good))]!r}: two of its points on different links are at "
                     "the same place in the neutral configuration, so the stretch between them has no direction. End the "
                     "first stretch a little earlier, or leave a gap."
                 )
@@ -148,6 +151,11 @@ class System:
             self.contact.skip[i, gap < reach[i] + reach] = 1
 
     # ------------------------------------------------------------ description
+
+    @property
+    def robot(self) -> Robot:
+        """A copy of the description that this system was compiled from."""
+        return self._robot.copy()
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -190,6 +198,33 @@ class System:
     def __repr__(self) -> str:
         """A one-line summary."""
         return f"<System {self.name!r}: nq={self.nq}, nv={self.nv}, {len(self.tables.step)} steps>"
+
+    @property
+    def prescribed(self) -> dict[str, tuple[Any, Any, str]]:
+        """Prescribed joints by the name of their motion: where their coordinates and velocities are, and their kind.
+
+        The kind is "numbers" for ordinary coordinates, "spherical" or "free".
+        """
+        out: dict[str, tuple[Any, Any, str]] = {}
+        for name, motion in self._robot.motions.items():
+            info = self._assembly.links[motion.link]
+            joint = info.link.joint
+            first, last = (0, joint.nv) if motion.dof is None else (motion.dof, motion.dof + 1)
+            if joint.kind == "screws":
+                out[name] = slice(info.q0 + first, info.q0 + last), slice(info.v0 + first, info.v0 + last), "numbers"
+            else:
+                out[name] = slice(info.q0, info.q0 + joint.nq), slice(info.v0, info.v0 + joint.nv), joint.kind
+        return out
+
+    @property
+    def held_tendons(self) -> dict[str, int]:
+        """Tendons of prescribed length: their numbers by name."""
+        return {name: k for k, (name, t) in enumerate(self._robot.tendons.items()) if t.control == "length"}
+
+    @property
+    def hold(self) -> Array:
+        """Which tendons have a prescribed length in the next step, and that length, (tendons, 2); written by solvers."""
+        return self._work.hold
 
     # ------------------------------------------------------------ configuration space
 
@@ -393,26 +428,55 @@ class System:
         )
         return out
 
-    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, u: Inputs = None) -> Array:
-        """Acceleration a (nv,) with ``M a = tau + B(q) u − Coriolis + gravity − elastic(q) − D v``."""
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        u: Inputs = None,
+        prescribed: ArrayLike | None = None,
+    ) -> Array:
+        """Acceleration a (nv,) with ``M a = tau + B(q) u − Coriolis + gravity − elastic(q) − D v``.
+
+        `prescribed` (nv,) holds the accelerations of prescribed coordinates (its other entries do not matter); zero if
+        left out.
+        """
+        given = None if prescribed is None else np.where(self.known, self.check_v("prescribed", prescribed), 0.0)
         q, v = self.check_q(q), self.check_v("v", v)
         forces = self._zero if tau is None else self.check_v("tau", tau)
         a, S = np.empty(self.nv), np.zeros((1, self.nv, self.nv))
-        if self.run_job(engine.FORWARD, q, v, u=self.inputs(u), tau=forces, S=S, acceleration=a) != CONVERGED:
+        if self.run_job(engine.FORWARD, q, v, given, self.inputs(u), forces, S=S, acceleration=a) != CONVERGED:
             raise self._mass_error(self.mass_matrix(q))
         return a
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, u: Inputs = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        u: Inputs = None,
+        prescribed: ArrayLike | None = None,
     ) -> ForwardDerivatives:
-        """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹."""
+        """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹; zero for prescribed coordinates."""
         q, v = self.check_q(q), self.check_v("v", v)
-        a = self.forward_dynamics(q, v, tau, u=u)
-        factor = self._mass_factor(q)
-        dq = -scipy.linalg.cho_solve(factor, self.residual_tangent(q, v, a, u, tau), check_finite=False)
+        a = self.forward_dynamics(q, v, tau, u=u, prescribed=prescribed)
+        mass = self.mass_matrix(q)
+        mass[self.known] = mass[:, self.known] = 0.0
+        mass[self.known, self.known] = 1.0
+        factor = self._factor(mass)
+        stiffness = self.residual_tangent(q, v, a, u, tau)
         damping = self.residual_tangent(q, v, a, u, tau, weights=(0.0, 1.0, 0.0))
-        dv = -scipy.linalg.cho_solve(factor, damping, check_finite=False)
-        return ForwardDerivatives(a, dq, dv, scipy.linalg.cho_solve(factor, np.eye(self.nv), check_finite=False))
+        unit = np.eye(self.nv)
+        for matrix in (stiffness, damping, unit):
+            matrix[self.known] = 0.0
+        return ForwardDerivatives(
+            a,
+            -scipy.linalg.cho_solve(factor, stiffness, check_finite=False),
+            -scipy.linalg.cho_solve(factor, damping, check_finite=False),
+            scipy.linalg.cho_solve(factor, unit, check_finite=False),
+        )
 
     def solve_mass(self, q: ArrayLike, b: ArrayLike) -> Array:
         """M(q)⁻¹ b for a vector (nv,) or a matrix (nv, k)."""
@@ -540,8 +604,18 @@ class System:
         return float(self._totals(q, v)[10])
 
     def gravitational_energy(self, q: ArrayLike) -> float:
-        """Potential energy of gravity [J], zero when the centre of mass is at the world's origin."""
-        return float(self._totals(q, self._zero)[11])
+        """Potential energy of gravity and buoyancy [J], zero when the centres of mass and of buoyancy are at the origin."""
+        weight = float(self._totals(q, self._zero)[11])
+        if not len(self.water.place):
+            return weight
+        rows = self._work.state[self.water.place[:, 0]]
+        R = rows[:, layout.RE : layout.RE + 9].reshape(-1, 3, 3)
+        data = self.water.data
+        own = data[:, W_POS : W_POS + 3] + np.einsum(
+            "kij,kj->ki", data[:, W_ROT : W_ROT + 9].reshape(-1, 3, 3), data[:, W_CENTRE : W_CENTRE + 3]
+        )
+        x = rows[:, layout.PE : layout.PE + 3] + np.einsum("kij,kj->ki", R, own) + self._work.origin
+        return weight + float(data[:, W_MASS] @ (x @ self.tables.gravity))
 
     def elastic_energy(self, q: ArrayLike) -> float:
         """Elastic energy of rods and joint springs [J]."""

@@ -95,7 +95,7 @@ def linearize(
     n = system.nv
     d = system.forward_dynamics_derivatives(q, velocity, forces, u=inputs)
     A = np.zeros((2 * n, 2 * n))
-    A[:n, n:] = np.eye(n)
+    A[:n, n:] = np.diag(~system.known)
     for _q0, v0, free in system.internal.spatial:
         k = 6 if free else 3
         twist = np.zeros(6)
@@ -133,8 +133,11 @@ def modes(
     K = system.residual_tangent(q, v, v, inputs, forces)
     M = system.mass_matrix(q)
     D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0))
-    values, shapes = scipy.linalg.eigh((K + K.T) / 2, M)
-    count = system.nv if n is None else min(n, system.nv)
+    free = ~system.known
+    values, found = scipy.linalg.eigh(((K + K.T) / 2)[np.ix_(free, free)], M[np.ix_(free, free)])
+    shapes = np.zeros((system.nv, len(values)))
+    shapes[free] = found
+    count = len(values) if n is None else min(n, len(values))
     omega = np.sign(values) * np.sqrt(np.abs(values))
     modal_damping = np.einsum("ik,ij,jk->k", shapes, D, shapes)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -157,4 +160,7 @@ def static_jacobian(
     choice("reference", reference, ("body", "world"))
     q, v, inputs, forces = _state(system, state, None, u, tau)
     K = system.residual_tangent(q, v, v, inputs, forces)
-    return system.jacobian(frame, q, reference=reference) @ np.linalg.solve(K, system.actuation_matrix(q, v, inputs))
+    B = system.actuation_matrix(q, v, inputs)
+    K[system.known] = K[:, system.known] = B[system.known] = 0.0
+    K[system.known, system.known] = 1.0
+    return system.jacobian(frame, q, reference=reference) @ np.linalg.solve(K, B)

@@ -25,6 +25,7 @@ from .tendons import (
     T_SENSE,
     T_STIFF,
     V_DAMP,
+    V_FACTOR,
     V_FRICTION,
     V_LENGTH,
     V_REST,
@@ -77,8 +78,9 @@ def measure(tendons, work, q, v):
         a, b, n, size = segment_ends(tendons, m, work.state)
         va = point_velocity(work.state[tendons.segment[m, 1]], a)
         vb = point_velocity(work.state[tendons.segment[m, 2]], b)
-        work.tension[k, T_LENGTH] += size
-        work.tension[k, T_RATE] += vdot(n, vsub(va, vb))
+        factor = tendons.value[k, V_FACTOR]
+        work.tension[k, T_LENGTH] += factor * size
+        work.tension[k, T_RATE] += factor * vdot(n, vsub(va, vb))
 
 
 @routine
@@ -160,7 +162,7 @@ def turning(tendons, e, q, slope):
     along = vdot(n, t1)
     g = vscale(1.0 / size, vaxpy(-along, n, t1))
     c = vadd(vcross(kappa, n), g)
-    eps = 1e-3
+    eps = 1e-5
     root = np.sqrt(vdot(c, c) + eps * eps)
     if slope.shape[0] == 2:
         one = 1.0 + zero
@@ -217,7 +219,7 @@ def set_friction(tendons, work, k, q):
 def segment_force(tendons, work, m):
     """Tension in a straight stretch."""
     k = tendons.segment[m, 0]
-    force = work.tension[k, T_FORCE]
+    force = work.tension[k, T_FORCE] * tendons.value[k, V_FACTOR]
     if tendons.value[k, V_FRICTION] != 0.0:
         force = force * work.wrapped[tendons.wrap.shape[0] + m, W_FACTOR]
     return force
@@ -334,10 +336,11 @@ def gradients(t, tendons, work, k, q, v, cq, cv, rate, out):
             continue
         a, b, n, size = segment_ends(tendons, m, work.state)
         i, j = tendons.segment[m, 1], tendons.segment[m, 2]
-        factor, angle = 1.0 + 0.0 * size, 0.0 * size
+        sign = tendons.value[k, V_FACTOR]
+        factor, angle = sign + 0.0 * size, 0.0 * size
         if rubs:
-            factor, angle = work.wrapped[wraps + m, W_FACTOR], work.wrapped[wraps + m, W_ANGLE]
-        add_segment_row(t, work, i, j, a, n, 1.0, out[1])
+            factor, angle = sign * work.wrapped[wraps + m, W_FACTOR], work.wrapped[wraps + m, W_ANGLE]
+        add_segment_row(t, work, i, j, a, n, sign, out[1])
         add_segment_row(t, work, i, j, a, n, factor, out[0])
         if rubs:
             add_segment_row(t, work, i, j, a, n, factor * angle, out[3])

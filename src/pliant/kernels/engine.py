@@ -18,6 +18,7 @@ from .linear import cholesky, cholesky_solve
 from .loads import input_columns, tendon_lengths
 from .newton import CONVERGED, SINGULAR, alpha_step, statics
 from .packing import Packed, pack
+from .prescribed import clear_known, eliminate
 from .residual import residual, residual_tangent
 from .tangent import tangent
 
@@ -29,15 +30,22 @@ PARAMETERS = 32  # length of the parameter array: inputs from 0, reports from 16
 
 
 @routine
-def forward_dynamics(t, work, c, loads, q, v, u, tau, acceleration, S):
-    """Acceleration from M a = −r(q, v, 0); S[0] gets the Cholesky factor of M. Returns a status."""
-    residual(t, work, c, loads, q, v, work.zero, u, tau, acceleration)
+def forward_dynamics(t, work, c, loads, q, v, known, u, tau, acceleration, S):
+    """Acceleration from M a = −r(q, v, 0), with that of prescribed coordinates given in `known`.
+
+    S[0] gets the Cholesky factor of M. Returns a status.
+    """
+    residual(t, work, c, loads, q, v, known, u, tau, acceleration)
     mass_matrix(t, work, q, S)
+    clear_known(c, acceleration)
+    eliminate(c, S[0])
     if not cholesky(S[0]):
         return SINGULAR
     for k in range(acceleration.shape[0]):
         acceleration[k] = -acceleration[k]
     cholesky_solve(S[0], acceleration)
+    for k in range(acceleration.shape[0]):
+        acceleration[k] += known[k]
     return CONVERGED
 
 
@@ -70,7 +78,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     | RESIDUAL | | v1 = r(q, v, w, u, tau) |
     | TANGENT | cq, cv, ca | v1 = r, S[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a |
     | MASS | | S[0] = M(q) |
-    | FORWARD | | w1 = acceleration, S[0] = Cholesky factor of M |
+    | FORWARD | | w (prescribed accelerations, else 0); w1 = acceleration, S[0] = Cholesky factor of M |
     | STATICS | tolerance, iterations, radius, use energy | q1 = equilibrium, from q1; p[16:22] report; S (2, …) |
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
@@ -103,7 +111,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
         residual_tangent(t, work, c, loads, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
         return CONVERGED
     if job == FORWARD:
-        return forward_dynamics(t, work, c, loads, q, v, u, tau, w1, S)
+        return forward_dynamics(t, work, c, loads, q, v, w, u, tau, w1, S)
     if job == STATICS:
         options = (p[0], int(p[1]), p[2], p[3] != 0.0)
         return statics(t, work, c, loads, q1, u, tau, options, S[:1], S[1], q, pivot, p[16:22])

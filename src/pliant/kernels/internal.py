@@ -30,6 +30,7 @@ class Internal(NamedTuple):
     springs: I2  # (s, 3) like `spatial`, manifold joints that have a stiffness
     spring_stiffness: F3  # (s, 6, 6)
     spring_rest: F2  # (s, 7)
+    known: I1  # (nv,) 1 for velocities of prescribed coordinates
     scale: F1  # (nv,) size of each velocity coordinate that counts as one: rad/m, rad, m, …
 
 

@@ -17,7 +17,7 @@ Poses are kept relative to a moving origin (the first free-floating root, else t
 origin loses no digits.
 """
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 # arrays with their number of dimensions, which `packing` reads
-I1, I2 = Annotated[Ints, 1], Annotated[Ints, 2]
-F1, F2, F3 = Annotated[Floats, 1], Annotated[Floats, 2], Annotated[Floats, 3]
+I1: TypeAlias = Annotated[Ints, 1]
+I2: TypeAlias = Annotated[Ints, 2]
+F1: TypeAlias = Annotated[Floats, 1]
+F2: TypeAlias = Annotated[Floats, 2]
+F3: TypeAlias = Annotated[Floats, 3]
 
 
 def _codes(*values: int) -> tuple[Any, ...]:
@@ -118,6 +121,10 @@ class Work(NamedTuple):
     wrapped: F2  # (wraps + segments, 3) factor, turning angle, curvature of tendons with friction
     sweep: F2  # (contact points, 4) broad phase of contacts
     user: F1  # (96 points of user loads + nu,) see `user`; always real
+    known: F2  # (3, nv) displacement, velocity and acceleration of prescribed coordinates in a step
+    hold: F2  # (tendons, 2) 1 where the length is prescribed and the tension unknown; that length
+    rows: F3  # (3, tendons, nv) derivatives G of prescribed lengths, S⁻¹Gᵀ, scratch
+    schur: F2  # (tendons, tendons + 1) G S⁻¹ Gᵀ and a right-hand side
     message: F1  # (4,) between the engine and units, see `units`
     spring: F2  # (8, 6) scratch of springs on manifold joints
     force_v: F2  # (2, nv) scratch of the residual
@@ -175,6 +182,10 @@ def make_work(
         wrapped=zeros(wraps, 3),
         sweep=zeros(contacts, 4),
         user=np.zeros(96 * user + inputs),
+        known=zeros(3, nv),
+        hold=zeros(tendons, 2),
+        rows=zeros(3, tendons, nv),
+        schur=zeros(tendons, tendons + 1),
         message=zeros(4),
         spring=zeros(8, 6),
         force_v=zeros(2, nv),

@@ -7,11 +7,21 @@ mean the same for a robot of millimetres and one of metres.
 import numpy as np
 
 from .._jit import routine
+from .groups import unpack_tendons
 from .internal import elastic
 from .kinematics import totals
 from .linear import cholesky, cholesky_solve, lu_factor, lu_solve
 from .loads import load_potential
 from .manifold import integrate
+from .prescribed import (
+    clear_known,
+    correct_lengths,
+    eliminate,
+    holds,
+    prepare_lengths,
+    put_known,
+    read_known,
+)
 from .residual import residual, residual_tangent
 
 CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
@@ -92,6 +102,8 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
         info[0] = it
         residual_tangent(t, work, c, loads, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
         size = force_size(c, q, r, work, u, tau, scale)
+        clear_known(c, r)
+        eliminate(c, K[0])
         norm = scaled_size(scale, r)
         if not norm < np.inf:
             return NOT_FINITE
@@ -141,6 +153,7 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
             for k in range(q.shape[0]):
                 q[k] = trial[k]
             residual(t, work, c, loads, q, zero, zero, u, tau, r)
+            clear_known(c, r)
             info[1] = scaled_size(scale, r) / size if size > 0.0 else 0.0
             return CONVERGED
         factor = min(1.0, radius / length) if length > 0.0 else 1.0
@@ -162,6 +175,7 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
                     accepted = True
             else:
                 residual(t, work, c, loads, trial, zero, zero, u, tau, r)
+                clear_known(c, r)
                 norm1 = scaled_size(scale, r)
                 if norm1 <= (1.0 - 1e-4 * factor) * norm or norm1 <= tolerance * size:
                     accepted = True
@@ -236,6 +250,9 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
     last seen. info (5,) counts: iterations, factorisations, residuals; then the error estimate of q in units of the
     tolerance and the rate. Returns a status.
 
+    On entry q₁, v₁ and w₁ hold the motion of prescribed coordinates. Tensions of tendons with a prescribed length are
+    unknowns: they are started from u, and left there.
+
     A factorisation is reused while it converges well; otherwise the step is tried again with a new one, then with
     a new one in every iteration and other predictors.
     """
@@ -247,6 +264,8 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
     r, step, move, weight, error = x[0], x[1], x[2], x[3], x[4]
     kappa = tol[2]
     set_weights(c, q0, v0, h, scale, tol[0], tol[1], weight)
+    read_known(c, work, q0, q1, v1, w1)
+    held = holds(work)
     if abs(h - memory[1]) > 1e-12 * h:
         memory[0] = 0.0
     first = 0 if memory[0] == 1.0 else 1
@@ -254,6 +273,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
         if attempt > 0:
             memory[0] = 0.0
         alpha_predict(alpha, h, v0, w0, a0, max(0, attempt - 1), v1, w1, a1, move)
+        put_known(c, work, move, v1, w1, a1)
         rate = memory[2] if attempt == 0 else 0.0
         previous = 0.0
         limit = int(tol[3]) if attempt < 2 else 4 * int(tol[3])
@@ -261,9 +281,12 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             integrate(c.shift, c.spatial, q0, move, q1)
             if memory[0] == 0.0 or (attempt >= 2 and it > 0):
                 residual_tangent(t, work, c, loads, q1, v1, w1, u, tau, 1.0, cv, ca, r, S)
+                eliminate(c, S[0])
                 if not scaled_factor(S[0], scale, pivot):
                     memory[0] = 0.0
                     return SINGULAR
+                if held:
+                    prepare_lengths(c, work, loads, q1, v1, u, S[0], pivot)
                 memory[0] = 1.0
                 memory[1] = h
                 info[1] += 1.0
@@ -271,11 +294,14 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
                 residual(t, work, c, loads, q1, v1, w1, u, tau, r)
             info[0] += 1.0
             info[2] += 1.0
+            clear_known(c, r)
             for k in range(nv):
                 step[k] = -scale[k] * r[k]
             lu_solve(S[0], pivot, step)
             for k in range(nv):
                 step[k] *= scale[k]
+            if held:
+                correct_lengths(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
             size = weighted_norm(step, weight)
             if not size < 1e30:
                 break
@@ -297,6 +323,9 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
                     a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
                     # against the increment that is exact to third order for known accelerations
                     error[k] = h * h * ((0.5 - beta) * a0[k] + beta * a1[k] - w0[k] / 3.0 - w1[k] / 6.0)
+                    if c.known[k] == 1:
+                        a1[k] = w1[k]
+                        error[k] = 0.0
                 memory[2] = rate
                 info[3] = weighted_norm(error, weight)
                 info[4] = rate

@@ -35,7 +35,7 @@ class Tendons(NamedTuple):
 
 L_TENDON, L_PHI, L_N, L_Q, L_V = (np.int64(k) for k in range(5))
 T_FORCE, T_LENGTH, T_RATE, T_STIFF, T_DAMP, T_SENSE = (np.int64(k) for k in range(6))
-V_STIFF, V_DAMP, V_REST, V_FRICTION, V_SPEED, V_LENGTH = (np.int64(k) for k in range(6))
+V_STIFF, V_DAMP, V_REST, V_FRICTION, V_SPEED, V_LENGTH, V_FACTOR = (np.int64(k) for k in range(7))
 
 
 @routine

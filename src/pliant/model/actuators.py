@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .joints import Joint
 from .links import Frame
 from .routing import Along
 from .validate import choice, non_negative, positive
 
-__all__ = ["InternalStress", "Motor", "Stretch", "Tendon"]
+__all__ = ["InternalStress", "Motor", "PrescribedMotion", "Stretch", "Tendon"]
 
 Array = NDArray[np.float64]
 Stretch = Along | Frame
@@ -30,9 +31,9 @@ class Tendon:
         Its way from the motor to the far end: stretches along rods and points (eyelets) on links or in the world.
         Neighbours are joined by straight stretches.
     control : "tension", "length" or "elastic"
-        What the input of its name is. "tension": the tension [N]. "length": the cable's length [m] from the first to
-        the last point; the tension is then the unknown. "elastic": the length of cable that the motor has pulled in
-        [m]; the tension is ``k (ℓ + u − ℓ₀) + c ℓ̇`` while that is positive, and zero when the cable is slack.
+        "tension": the input of its name is the tension [N]. "length": its length [m] is prescribed by the `motion` of
+        `simulate` and `solve_statics`; the input is then unknown, and the tension that they find (zero while slack).
+        "elastic": the input is the length of cable that the motor has pulled in [m]; the tension is ``k (ℓ + u − ℓ₀) + c ℓ̇`` while that is positive, and zero when the cable is slack.
     stiffness, damping : float
         k [N/m] and c [N s/m] of an elastic tendon.
     rest_length : float, optional
@@ -75,6 +76,10 @@ class Tendon:
         non_negative("friction", self.friction, hint="The coefficient of friction; 0 for none.")
         if self.slip_speed is not None:
             positive("slip_speed", self.slip_speed, unit="m/s")
+            if self.friction == 0.0:
+                raise ValueError("slip_speed is for a tendon with friction; give friction, or leave it out.")
+        if self.push and self.control == "elastic":
+            raise ValueError("push=True makes no sense for an elastic tendon, which goes slack.")
         if self.rest_length is not None:
             positive("rest_length", self.rest_length, unit="m")
         if self.control == "elastic":
@@ -96,6 +101,30 @@ class Tendon:
         if callable(self.factor):
             return np.array([float(self.factor(float(x))) for x in X])
         return np.full(len(X), float(self.factor))
+
+
+@dataclass(frozen=True)
+class PrescribedMotion:
+    """A joint, or one of its degrees of freedom, that moves as told; the force that it takes is a result.
+
+    Parameters
+    ----------
+    link : str
+        The link whose joint it is.
+    dof : int, optional
+        Which of the joint's degrees of freedom; all of them if left out.
+    """
+
+    link: str
+    dof: int | None = None
+
+    def mask(self, joint: Joint) -> NDArray[np.bool_]:
+        """Which velocities of the joint are prescribed."""
+        out = np.ones(joint.nv, dtype=bool)
+        if self.dof is not None:
+            out[:] = False
+            out[self.dof] = True
+        return out
 
 
 @dataclass(frozen=True)
@@ -129,7 +158,7 @@ class Motor:
         choice("control", self.control, ("torque", "position", "velocity"))
         non_negative("kp", self.kp)
         non_negative("kd", self.kd)
-        if not self.limit > 0:
+        if isinstance(self.limit, bool) or not isinstance(self.limit, (int, float)) or not self.limit > 0:
             raise ValueError(f"limit = {self.limit!r} is not allowed: it must be positive (infinite for none).")
         if self.control == "torque" and (self.kp or self.kd):
             raise ValueError("kp and kd are for control='position' or 'velocity'.")
@@ -160,10 +189,13 @@ class InternalStress:
 
     def at(self, X: Array) -> Array:
         """Λ at points X, (m, 6)."""
-        if callable(self.stress):
-            values = np.array([np.asarray(self.stress(float(x)), dtype=float) for x in X])
-        else:
-            values = np.tile(np.asarray(self.stress, dtype=float), (len(X), 1))
+        try:
+            if callable(self.stress):
+                values = np.array([np.asarray(self.stress(float(x)), dtype=float) for x in X])
+            else:
+                values = np.tile(np.asarray(self.stress, dtype=float), (len(X), 1))
+        except (TypeError, ValueError):
+            values = np.zeros(0)
         if values.shape != (len(X), 6) or not np.all(np.isfinite(values)):
             raise ValueError(
                 "stress must be six finite numbers (moments about x, y, z, forces along x, y, z in section axes), or a "

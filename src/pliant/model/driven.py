@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuators import InternalStress, Motor, Tendon
+from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .links import Frame, Link, Rod
 from .routing import Along, Routing
-from .validate import unknown_name
+from .validate import finite, unknown_name
 
 __all__ = ["Driven"]
 
@@ -23,9 +23,11 @@ class Driven:
 
     tendons: dict[str, Tendon]
     motors: dict[str, Motor]
+    motions: dict[str, PrescribedMotion]
     stresses: dict[str, InternalStress]
 
     # what the other parts of `Robot` provide
+    links: list[Link]
     link: Callable[[str], Link]
     resolve: Callable[..., Frame]
     _check_name: Callable[[str], None]
@@ -111,6 +113,8 @@ class Driven:
         y, z, start, end, dy, dz
             Where its centre line runs; see `Along`. Its volume is ``∫ A |σ + κ×d + d′|``, its force ``p ∂V/∂q``.
         """
+        if not isinstance(rod, (Link, str, Along)):
+            raise TypeError(f"chamber {name!r}: rod = {rod!r} must be a rod, or an Along(rod, ...).")
         try:
             function: Any = area
             samples = [float(function(x)) if callable(area) else float(function) for x in np.linspace(0, 1, 5)]
@@ -141,15 +145,25 @@ class Driven:
             if not link.is_rod:
                 raise TypeError(f"{link.name!r} is a rigid body; tendons run along rods, or through a list of frames.")
             return (Along(link.name, **routing),)
-        if any(value not in (0.0, None) for key, value in routing.items() if key != "end") or routing["end"] != 1.0:
+        plain = {"y": 0.0, "z": 0.0, "start": 0.0, "end": 1.0, "dy": None, "dz": None}
+        if any(
+            not (isinstance(value, (int, float)) or value is None) or value != plain[key]
+            for key, value in routing.items()
+        ):
             raise ValueError("y, z, start, end, dy and dz are for a single rod; write Along(rod, y=...) in the path.")
         out: list[Along | Frame] = []
+        if isinstance(path, Frame) or not isinstance(path, (Along, Iterable)):
+            raise TypeError(
+                f"path = {path!r} must be a rod, an Along, or a list of rods, Along, frames and links that the tendon "
+                "passes one after the other."
+            )
+        rods = [link.name for link in self.links if link.is_rod]
         for piece in [path] if isinstance(path, Along) else path:
             if isinstance(piece, Along):
                 if not self.link(piece.rod).is_rod:
                     raise TypeError(f"Along({piece.rod!r}): {piece.rod!r} is a rigid body; give a frame of it.")
                 out.append(piece)
-            elif isinstance(piece, Link) and piece.is_rod:
+            elif (isinstance(piece, Link) and piece.is_rod) or (isinstance(piece, str) and piece in rods):
                 out.append(Along(piece))
             else:
                 out.append(self.resolve(piece, field="a point of the path"))
@@ -161,7 +175,7 @@ class Driven:
         assert isinstance(content, Rod)
         if content.section is None:
             return
-        X = np.linspace(*sorted((piece.start, piece.end)), 33)
+        X = np.linspace(*piece.span, 33)
         reach = np.linalg.norm(piece.offsets(X)[0], axis=1)
         extent = content.section.extent(X)
         if np.any(reach > extent * (1 + 1e-9)):
@@ -209,25 +223,52 @@ class Driven:
             See `Motor`.
         """
         self._check_name(name)
+        target, dof = self._joint_dof("motor", name, link, dof)
+        if target.joint.kind != "screws" and control == "position":
+            raise ValueError(f"motor {name!r}: a {target.joint.kind} joint has no single angle to hold; use 'torque'.")
+        try:
+            self.motors[name] = Motor(target.name, int(dof), control, finite("kp", kp), finite("kd", kd), limit)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"motor {name!r}: {error}") from None
+        return self.motors[name]
+
+    def add_motion(self, name: str, link: Link | str, *, dof: int | str | None = None) -> PrescribedMotion:
+        """Prescribe the motion of a link's joint; how it moves is said by ``motion={name: ...}`` of the solvers.
+
+        Parameters
+        ----------
+        name : str
+        link : Link or str
+            The link whose joint is prescribed. A base that moves freely in space is a link with a `Free` joint.
+        dof : int or str, optional
+            Only this degree of freedom of a joint with several; not for spherical and free joints.
+        """
+        self._check_name(name)
+        target, index = self._joint_dof("motion", name, link, 0 if dof is None else dof)
+        if dof is not None and target.joint.kind != "screws":
+            raise ValueError(f"motion {name!r}: a {target.joint.kind} joint is prescribed as a whole; leave out dof.")
+        motion = PrescribedMotion(target.name, None if dof is None else index)
+        for other, earlier in self.motions.items():
+            if earlier.link == target.name and (None in (earlier.dof, motion.dof) or earlier.dof == motion.dof):
+                raise ValueError(f"motion {name!r}: this joint is prescribed by {other!r} already.")
+        self.motions[name] = motion
+        return motion
+
+    def _joint_dof(self, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[Link, int]:
+        """A link and the number of one of its joint's degrees of freedom."""
         target = self.link(link.name if isinstance(link, Link) else link)
         names = target.joint.dof_names
         if not names:
-            raise ValueError(f"motor {name!r}: the joint of {target.name!r} is fixed; give it a joint to drive.")
+            raise ValueError(f"{kind} {name!r}: the joint of {target.name!r} is fixed; give it a joint to drive.")
         if isinstance(dof, str):
             if dof not in names:
                 raise unknown_name(f"degree of freedom of {target.name!r}", dof, names)
             dof = names.index(dof)
-        if isinstance(dof, bool) or not 0 <= int(dof) < len(names):
+        if isinstance(dof, bool) or not isinstance(dof, (int, np.integer)) or not 0 <= dof < len(names):
             raise ValueError(
-                f"motor {name!r}: dof = {dof!r} is not allowed: the joint of {target.name!r} has {', '.join(names)}."
+                f"{kind} {name!r}: dof = {dof!r} is not allowed: the joint of {target.name!r} has {', '.join(names)}."
             )
-        if target.joint.kind != "screws" and control == "position":
-            raise ValueError(f"motor {name!r}: a {target.joint.kind} joint has no single angle to hold; use 'torque'.")
-        try:
-            self.motors[name] = Motor(target.name, int(dof), control, float(kp), float(kd), float(limit))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"motor {name!r}: {error}") from None
-        return self.motors[name]
+        return target, int(dof)
 
 
 def _routing(y: Any, z: Any, start: Any, end: Any, dy: Any, dz: Any) -> dict[str, Any]:

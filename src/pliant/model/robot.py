@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuators import InternalStress, Motor, Tendon
+from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .driven import Driven
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
@@ -28,7 +28,7 @@ __all__ = ["Robot"]
 
 Parent = Link | Frame | str | None
 # attributes that hold named parts besides links and frames
-_NAMED = ("tendons", "motors", "stresses", "wrenches", "dipoles", "obstacles", "contacts", "user_loads")
+_NAMED = ("tendons", "motors", "motions", "stresses", "wrenches", "dipoles", "obstacles", "contacts", "user_loads")
 
 
 class Robot(Driven, Surroundings):
@@ -62,6 +62,7 @@ class Robot(Driven, Surroundings):
         self.frames: dict[str, Frame] = {}
         self.tendons: dict[str, Tendon] = {}
         self.motors: dict[str, Motor] = {}
+        self.motions: dict[str, PrescribedMotion] = {}
         self.stresses: dict[str, InternalStress] = {}
         self.wrenches: dict[str, PointWrench | DistributedWrench] = {}
         self.dipoles: dict[str, Dipole] = {}

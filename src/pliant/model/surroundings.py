@@ -114,13 +114,18 @@ class Surroundings:
             raise TypeError(
                 f"hydrodynamics = {hydrodynamics!r} must be a Hydrodynamics, such as Hydrodynamics.circular()."
             )
-        for entry in [links] if isinstance(links, (Link, str)) else links:
+        entries = [links] if isinstance(links, (Link, str)) or not isinstance(links, Iterable) else list(links)
+        found = []
+        for entry in entries:
+            if not isinstance(entry, (Link, str)):
+                raise TypeError(f"links: {entry!r} must be a link, its name, or a list of them.")
             link = self.link(entry.name if isinstance(entry, Link) else entry)
             try:
                 effect.check(link.content, self.fluid)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"hydrodynamics of {link.name!r}: {error}") from None
-            self.hydrodynamics[link.name] = effect
+            found.append(link.name)
+        self.hydrodynamics.update(dict.fromkeys(found, effect))
         return effect
 
     def add_obstacle(

@@ -15,6 +15,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 from .. import lie
 from ..system import System
 from .drive import Drive
+from .motion import MotionSet
 
 __all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "ode_solver"]
 
@@ -42,22 +43,34 @@ def _rate_matrix(quaternion: Array) -> Array:
 class ChartedODE:
     """Right-hand side and Jacobian in ambient coordinates."""
 
-    def __init__(self, system: System, drive: Drive) -> None:
-        self.system, self.drive = system, drive
+    def __init__(self, system: System, drive: Drive, motion: MotionSet) -> None:
+        if motion.tendons:
+            raise ValueError(
+                "tendons with control='length' need one of the α-methods, which solve for their tensions; use "
+                "method='generalized-alpha'."
+            )
+        self.system, self.drive, self.motion = system, drive, motion
         c = system.internal
         self._q_of, self._v_of = c.shift[:, 0], c.shift[:, 1]
         self._spatial = c.spatial
 
-    def split(self, y: Array) -> tuple[Array, Array]:
+    def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """q (quaternions normalised) and v."""
-        q, v = y[: self.system.nq].copy(), y[self.system.nq :].copy()
+        q, v, _known = self._state(t, y)
         for q0, _v0, _free in self._spatial:
             q[q0 : q0 + 4] /= np.linalg.norm(q[q0 : q0 + 4])
         return q, v
 
+    def _state(self, t: float, y: Array) -> tuple[Array, Array, Array]:
+        """q and v with prescribed coordinates as they are told, and the accelerations of these."""
+        q, v = y[: self.system.nq].copy(), y[self.system.nq :].copy()
+        known = np.zeros(self.system.nv)
+        self.motion.joints_at(t, q, v, known)
+        return q, v, known
+
     def rhs(self, t: float, y: Array) -> Array:
         """ẏ."""
-        q, v = np.ascontiguousarray(y[: self.system.nq]), np.ascontiguousarray(y[self.system.nq :])
+        q, v, known = self._state(t, y)
         u, tau = self.drive(t, q, v)
         out = np.empty_like(y)
         out[self._q_of] = v[self._v_of]
@@ -65,15 +78,15 @@ class ChartedODE:
             out[q0 : q0 + 4] = 0.5 * _rate_matrix(q[q0 : q0 + 4]) @ v[v0 : v0 + 3]
             if free:
                 out[q0 + 4 : q0 + 7] = _rotation(q[q0 : q0 + 4]) @ v[v0 + 3 : v0 + 6]
-        out[self.system.nq :] = self.system.forward_dynamics(q, v, tau, u=u)
+        out[self.system.nq :] = self.system.forward_dynamics(q, v, tau, u=u, prescribed=known)
         return out
 
     def jacobian(self, t: float, y: Array) -> Array:
         """∂ẏ/∂y, exact for inputs that do not depend on the state."""
         nq, nv = self.system.nq, self.system.nv
-        q, v = np.ascontiguousarray(y[:nq]), np.ascontiguousarray(y[nq:])
+        q, v, known = self._state(t, y)
         u, tau = self.drive(t, q, v)
-        d = self.system.forward_dynamics_derivatives(q, v, tau, u=u)
+        d = self.system.forward_dynamics_derivatives(q, v, tau, u=u, prescribed=known)
         J = np.zeros((nq + nv, nq + nv))
         chart = np.zeros((nv, nq))  # body perturbation δ per ambient dq
         J[self._q_of, nq + self._v_of] = 1.0
@@ -95,6 +108,9 @@ class ChartedODE:
                 chart[v0 + 3 : v0 + 6, q0 + 4 : q0 + 7] = R.T
         J[nq:, :nq] = d.dq @ chart
         J[nq:, nq:] = d.dv
+        told = np.concatenate([self.motion.coordinates, self.system.known])
+        J[told] = 0.0
+        J[:, told] = 0.0
         return J
 
 

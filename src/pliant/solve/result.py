@@ -144,6 +144,16 @@ class Result:
         pairs = [self.system.momentum(q, v) for q, v in zip(self.q, self.v)]
         return np.array([p.linear for p in pairs]), np.array([p.angular for p in pairs])
 
+    def prescribed_forces(self) -> dict[str, Array]:
+        """Generalised forces that drive prescribed joints, by the name of their motion, each (nt, dof) [N m, N].
+
+        Spherical and free joints: moment and force in the axes of the moved frame.
+        """
+        forces = np.array(
+            [self.system.residual(q, v, a, u, tau) for q, v, a, u, tau in zip(self.q, self.v, self.a, self.u, self.tau)]
+        ).reshape(len(self.t), self.system.nv)
+        return {name: forces[:, place_v] for name, (_q, place_v, _kind) in self.system.prescribed.items()}
+
     def power_balance(self) -> dict[str, Array]:
         """Energy and the works done, over time [J]: total energy, dissipated, input work, and what does not balance.
 
@@ -156,7 +166,9 @@ class Result:
         power = np.empty(len(self.t))
         for k, (q, v, a) in enumerate(zip(self.q, self.v, self.a)):
             inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + D @ v
-            power[k] = v @ (inner - system.residual(q, v, a, self.u[k], self.tau[k]))
+            r = system.residual(q, v, a, self.u[k], self.tau[k])
+            r[system.known] = 0.0  # there it is the force that drives the coordinate
+            power[k] = v @ (inner - r)
         h = np.diff(self.t)
 
         def work(p: Array) -> Array:

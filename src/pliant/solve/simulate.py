@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from ..model.validate import choice, finite, positive
 from ..system import System
 from .drive import Drive, State
 from .implicit import AlphaMethod
+from .motion import MotionSet
 from .ode import ODE_METHODS
 from .result import Event, Result, Statistics
 from .statics import Equilibrium
@@ -35,6 +36,7 @@ def simulate(
     *,
     u: Any = None,
     tau: Any = None,
+    motion: Mapping[str, Any] | None = None,
     start: Any = None,
     velocity: ArrayLike | None = None,
     t0: float | None = None,
@@ -62,6 +64,10 @@ def simulate(
     u, tau : constant, function of t, or function of (t, state), optional
         Inputs (dictionary by name or vector (nu,)) and further generalised forces (nv,). A function of (t, state) is a
         feedback law; `state` has t, q and v. The implicit methods sample it at the start of each step and hold it.
+    motion : dict, optional
+        Prescribed joints and tendon lengths by the name of their motion or tendon: a constant, a function of t, or a
+        `Motion` with derivatives. What is not given stays as it starts. The force that it takes is in
+        `Result.prescribed_forces`, tensions of tendons of prescribed length are in `Result.u`.
     start : array (nq,), Equilibrium or Result, optional
         Initial configuration; a Result is continued from its last state. Neutral if left out.
     velocity : array (nv,), optional
@@ -119,7 +125,9 @@ def simulate(
         "largest": np.inf if max_step is None else positive("max_step", max_step, unit="s"),
         "newton": newton_tolerance if newton_tolerance is not None else (0.02 if step is None else 1e-9),
         "iterations": 10,
+        "motion": MotionSet(system, motion, q, begin),
     }
+    options["motion"].joints_at(begin, q, v, np.zeros(system.nv))
     clock = time.perf_counter()
     stepper: Stepper
     if method in ODE_METHODS:
@@ -206,7 +214,10 @@ class _Run:
 
     def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
         u, tau = self.drive(t, q, v)
-        self.rows.append((t, q.copy(), v.copy(), a.copy(), u.copy(), tau.copy()))
+        u = u.copy()
+        for index, tension in self.stepper.tensions.items():
+            u[index] = tension
+        self.rows.append((t, q.copy(), v.copy(), a.copy(), u, tau.copy()))
 
     def _outputs(self, t0: float, t1: float, a0: Array) -> None:
         """Store what is asked for in (t0, t1]."""

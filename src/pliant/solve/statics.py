@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +13,7 @@ from ..kernels import engine
 from ..kernels.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import Inputs, System
+from .motion import MotionSet
 
 __all__ = ["Equilibrium", "solve_statics"]
 
@@ -71,6 +74,7 @@ def solve_statics(
     u: Inputs = None,
     *,
     tau: ArrayLike | None = None,
+    motion: Mapping[str, Any] | None = None,
     start: ArrayLike | Equilibrium | None = None,
     tolerance: float = 1e-10,
     iterations: int = 60,
@@ -87,6 +91,9 @@ def solve_statics(
         Inputs, e.g. tensions [N] by tendon name.
     tau : array (nv,), optional
         Further generalised forces.
+    motion : dict, optional
+        Values of prescribed joints and lengths of tendons of prescribed length, by name (functions are taken at t = 0).
+        What is not given stays as it starts.
     start : array (nq,) or Equilibrium, optional
         Where to start; the neutral configuration if left out.
     tolerance : float
@@ -115,7 +122,19 @@ def solve_statics(
     if isinstance(start, Equilibrium):
         start = start.q
     q0 = system.neutral() if start is None else system.check_q(start).copy()
+    moved = MotionSet(system, motion, q0)
+    moved.joints_at(0.0, q0, np.zeros(system.nv), np.zeros(system.nv))
     options = (tolerance, iterations, radius, stable)
+    if moved.tendons:
+        return _held(system, q0, inputs, forces, moved, options, load_steps)
+    return _solve(system, q0, inputs, forces, options, load_steps)
+
+
+def _solve(
+    system: System, q0: Array, inputs: Array, forces: Array, options: tuple, load_steps: int | None
+) -> Equilibrium:
+    """Newton, and what helps if it fails."""
+    stable = options[3]
     if load_steps is not None:
         return _stepped(system, q0, inputs, forces, integer("load_steps", load_steps, minimum=1), options)
     result = _newton(system, q0, inputs, forces, 1.0, options)
@@ -133,6 +152,57 @@ def solve_statics(
         if result.success or result.residual < best.residual:
             best = result
     return best
+
+
+def _held(
+    system: System, q: Array, u: Array, tau: Array, moved: MotionSet, options: tuple, load_steps: int | None
+) -> Equilibrium:
+    """Tensions for which tendons have their prescribed lengths: Newton on T with dℓ/dT = −G K⁻¹ Gᵀ; slack ones have none."""
+    lengths = moved.lengths_at(0.0)
+    numbers = list(lengths)
+    index = [system.input_names.index(name) for name in system.held_tendons]
+    target = np.array([lengths[k] for k in numbers])
+    pushes = np.array([moved.pushes[k] for k in numbers])
+    zero = np.zeros(system.nv)
+    u = u.copy()
+    best: Equilibrium | None = None
+    miss = np.inf
+    factor = 1.0
+    step = np.zeros(len(numbers))
+    total = 0
+    for _ in range(60):
+        result = _solve(system, q, u, tau, options, load_steps)
+        total += result.iterations
+        ell, G = system.tendon_lengths(result.q)
+        gap = ell[numbers] - target
+        slack = ~pushes & (u[index] <= 0.0) & (gap < 0.0)
+        size = float(np.abs(np.where(slack, 0.0, gap)).max())
+        if result.success and size < miss:
+            best, miss, factor = result, size, 1.0
+            if size <= 1e-11 * max(1.0, float(target.max())):
+                break
+            K = system.residual_tangent(result.q, zero, zero, u, tau)
+            K[system.known] = K[:, system.known] = 0.0
+            K[system.known, system.known] = 1.0
+            rows = np.where(system.known, 0.0, G[numbers])
+            free = ~slack
+            step = np.zeros(len(numbers))
+            matrix = rows[free] @ np.linalg.solve(K, rows[free].T)
+            step[free] = np.linalg.lstsq(matrix, gap[free], rcond=None)[0]
+            base = u[index].copy()
+            q = result.q
+        else:  # too far: halve the change of tensions
+            factor *= 0.5
+            if best is None or factor < 1e-4:
+                break
+        change = base + factor * step
+        u = u.copy()
+        u[index] = np.where(pushes, change, np.maximum(change, 0.0))
+    if best is None:
+        return replace(result, iterations=total)
+    done = miss <= 1e-9 * max(1.0, float(target.max()))
+    message = best.message if done else f"tendon lengths could not be met: off by {miss:.3g} m"
+    return replace(best, success=best.success and done, iterations=total, message=message)
 
 
 def _relax(system: System, q: Array, u: Array, tau: Array, options: tuple) -> Equilibrium:

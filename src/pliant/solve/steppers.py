@@ -11,6 +11,7 @@ from ..system import System
 from .drive import Drive
 from .implicit import AlphaMethod, AlphaStepper
 from .interpolate import hermite
+from .motion import MotionSet
 from .ode import ChartedODE, ode_solver
 from .result import Statistics
 
@@ -38,6 +39,10 @@ class Stepper(Protocol):
     def a(self) -> Array:
         """Accelerations (nv,)."""
 
+    @property
+    def tensions(self) -> dict[int, float]:
+        """Inputs that are unknowns, by their number."""
+
     def advance(self, end: float) -> str | None:
         """One accepted step, not beyond `end`. Returns None, or why it failed and what to try."""
 
@@ -52,9 +57,16 @@ class _Alpha:
         self, system: System, drive: Drive, method: AlphaMethod, t: float, q: Array, v: Array, options: dict[str, Any]
     ) -> None:
         self.system, self.drive, self.t = system, drive, t
+        self.motion: MotionSet = options["motion"]
         self.statistics: Statistics = options["statistics"]
         u, tau = drive(t, q, v)
-        a = system.forward_dynamics(q, v, tau, u=u)
+        self.tensions = self.motion.start_tensions(t, q, v, u, tau)
+        for index, tension in self.tensions.items():
+            u = u.copy()
+            u[index] = tension
+        known = np.zeros(system.nv)
+        self.motion.joints_at(t, q, v, known)
+        a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
         self._core = AlphaStepper(
             system,
             method,
@@ -85,14 +97,57 @@ class _Alpha:
         """Inputs of the step that ends at t; a feedback law sees the state at its start (sample and hold)."""
         return self.drive(self.t if self.drive.feedback else t, self.q, self.v)
 
+    def _try(self, t: float, h: float) -> tuple[str, float]:
+        """Try a step of length h that ends at t, with prescribed motion and tensions that only pull."""
+        u, tau = self._drive(t)
+        if not self.motion.active:
+            return self._core.try_step(h, u, tau)
+        self.motion.joints_at(t, *self._core.new)
+        if not self.motion.tendons:
+            return self._core.try_step(h, u, tau)
+        hold, pushes = self.system.hold, self.motion.pushes
+        lengths = self.motion.lengths_at(t)
+        indices = dict(zip(lengths, self.tensions))
+        slack: set[int] = {
+            k for k in lengths if self.tensions[indices[k]] == 0.0 and not pushes[k] and self._shorter(k)
+        }
+        for _ in range(2 * len(lengths) + 1):
+            u = u.copy()
+            hold[:] = 0.0
+            for k, length in lengths.items():
+                u[indices[k]] = 0.0 if k in slack else self.tensions[indices[k]]
+                hold[k] = float(k not in slack), length
+            status, error = self._core.try_step(h, u, tau)
+            hold[:, 0] = 0.0
+            if status != "ok":
+                return status, error
+            pulled = {k for k in lengths if k not in slack and not pushes[k] and u[indices[k]] < 0.0}
+            reached = self.system.tendon_lengths(self._core.new[0])[0]
+            tight = {k for k in slack if reached[k] > lengths[k] * (1 + 1e-12)}
+            if not pulled and not tight:
+                break
+            slack = (slack | pulled) - tight
+            self.motion.joints_at(t, *self._core.new)
+        self._found = {indices[k]: float(u[indices[k]]) for k in lengths}
+        return status, error
+
+    def _shorter(self, k: int) -> bool:
+        """Whether a tendon is now shorter than its cable."""
+        length = self.motion.lengths_at(self.t)[k]
+        return bool(self.system.tendon_lengths(self.q)[0][k] < length * (1 - 1e-12))
+
     def _accept(self, t: float) -> None:
         self._last = (self.t, self.q.copy(), self.v.copy())
         self._core.accept()
         self.t = t
+        if self.motion.tendons:
+            self.tensions = self._found
 
     def at(self, t: float) -> tuple[Array, Array]:
-        """Cubic Hermite interpolation within the last step."""
-        return hermite(self.system, *self._last, self.t, self.q, self.v, t)
+        """Cubic Hermite interpolation within the last step; prescribed coordinates as they are told."""
+        q, v = hermite(self.system, *self._last, self.t, self.q, self.v, t)
+        self.motion.joints_at(t, q, v, np.zeros(self.system.nv))
+        return q, v
 
 
 class FixedAlpha(_Alpha):
@@ -115,7 +170,7 @@ class FixedAlpha(_Alpha):
         h = target - self.t
         if abs(h - self.h) < 1e-9 * self.h:
             h = self.h  # exactly, so that the factorisation is reused
-        status, error = self._core.try_step(h, *self._drive(target))
+        status, error = self._try(target, h)
         if status == "ok" and error <= self.NONSENSE:
             self._accept(target)
             return None
@@ -125,7 +180,7 @@ class FixedAlpha(_Alpha):
         while self.t < target:
             part = max(h / parts, 0.0)
             end_of_part = target if target - self.t < 1.5 * part else self.t + part
-            status, error = self._core.try_step(end_of_part - self.t, *self._drive(end_of_part))
+            status, error = self._try(end_of_part, end_of_part - self.t)
             if status == "ok" and error <= self.NONSENSE:
                 self._accept(end_of_part)
                 continue
@@ -164,7 +219,7 @@ class VariableAlpha(_Alpha):
                 h = remaining
             elif h > 0.5 * remaining:
                 h = 0.5 * remaining
-            status, error = self._core.try_step(h, *self._drive(self.t + h))
+            status, error = self._try(self.t + h, h)
             if status == "ok" and error <= 1.0:
                 self._accept(self.t + h if h < remaining else end)
                 factor = min(2.0, 0.9 * max(error, 1e-6) ** (-1 / 3))
@@ -203,7 +258,8 @@ class OdeStepper:
     ) -> None:
         self.system = system
         self.statistics: Statistics = options["statistics"]
-        self._ode = ChartedODE(system, drive)
+        self.tensions: dict[int, float] = {}
+        self._ode = ChartedODE(system, drive, options["motion"])
         self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
         self.t, self.q, self.v = t, q.copy(), v.copy()
         self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
@@ -223,11 +279,11 @@ class OdeStepper:
             return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
         self._dense = self._solver.dense_output()
         self.t = float(self._solver.t)
-        self.q, self.v = self._ode.split(self._solver.y)
+        self.q, self.v = self._ode.split(self.t, self._solver.y)
         self.a = acceleration
         self.statistics.steps += 1
         return None
 
     def at(self, t: float) -> tuple[Array, Array]:
         """The integrator's own dense output."""
-        return self._ode.split(self._dense(t))
+        return self._ode.split(t, self._dense(t))

@@ -1,0 +1,244 @@
+"""Prescribed motion: joints and tendon lengths as functions of time, with their first two derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.spatial.transform import Rotation
+
+from .. import lie
+from ..model.pose import Pose
+from ..model.validate import unknown_name
+from ..system import System
+
+__all__ = ["Motion", "MotionSet"]
+
+Array = NDArray[np.float64]
+Function = Callable[[float], Any]
+
+_STEP = 1e-3  # s, of the numerical derivatives
+# sixth-order central differences from −3 to 3
+_FIRST = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60.0
+_SECOND = np.array([2, -27, 270, -490, 270, -27, 2]) / 180.0
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A prescribed motion.
+
+    Parameters
+    ----------
+    position : function of t, optional
+        Joint coordinates (a number, or one per degree of freedom) [rad, m], a pose (`Pose` or 4×4) for a free joint, a
+        rotation matrix for a spherical joint, a length [m] for a tendon.
+    velocity, acceleration : function of t, optional
+        Their derivatives; the body twist and its derivative for spherical and free joints. Numerically (about 1e-9) from
+        the position if left out. Without a position the velocity is integrated from where the motion starts.
+    """
+
+    position: Function | None = None
+    velocity: Function | None = None
+    acceleration: Function | None = None
+
+    def __post_init__(self) -> None:
+        """Check that there is something to follow."""
+        if self.position is None and self.velocity is None:
+            raise ValueError("a Motion needs a position or a velocity, as functions of t.")
+        for name in ("position", "velocity", "acceleration"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise TypeError(f"Motion.{name} = {value!r} must be a function of t.")
+
+
+def _differences(f: Function, t: float) -> tuple[Array, Array]:
+    values = np.array([np.asarray(f(t + k * _STEP), dtype=float) for k in range(-3, 4)])
+    return np.tensordot(_FIRST, values, 1) / _STEP, np.tensordot(_SECOND, values, 1) / _STEP**2
+
+
+class _Track:
+    """One prescribed motion: values (n,) in coordinates, velocities and accelerations at any time."""
+
+    def __init__(self, name: str, motion: Motion, size: int, kind: str, start: Array, t0: float) -> None:
+        self.name, self.motion, self.size, self.kind = name, motion, size, kind
+        self._at, self._value = t0, np.array(start, dtype=float)
+        if kind != "numbers" and motion.position is None:
+            raise ValueError(f"motion {name!r}: a {kind} joint needs a position.")
+        self(t0)
+
+    def _numbers(self, f: Function, t: float, what: str) -> Array:
+        try:
+            value = np.atleast_1d(np.asarray(f(t), dtype=float))
+        except (TypeError, ValueError):
+            value = np.zeros(0)
+        if value.shape != (self.size,) or not np.all(np.isfinite(value)):
+            raise ValueError(
+                f"motion {self.name!r}: its {what} at t = {t:g} must be {self.size} finite number(s), got {f(t)!r}."
+            )
+        return value
+
+    def _pose(self, t: float) -> Array:
+        assert self.motion.position is not None
+        value = self.motion.position(t)
+        g = value.matrix if isinstance(value, Pose) else np.asarray(value, dtype=float)
+        wanted = (4, 4) if self.kind == "free" else (3, 3)
+        if self.kind == "spherical" and g.shape == (4, 4):
+            g = g[:3, :3]
+        if g.shape != wanted or not np.all(np.isfinite(g)):
+            raise ValueError(
+                f"motion {self.name!r}: its position at t = {t:g} must be a {'pose (4×4)' if wanted[0] == 4 else 'rotation (3×3)'}."
+            )
+        out = np.eye(4)
+        out[: wanted[0], : wanted[0]] = g
+        return out
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        """Coordinates, velocities, accelerations."""
+        if self.kind == "numbers":
+            return self._scalars(t)
+        g = self._pose(t)
+        n = 6 if self.kind == "free" else 3
+
+        def log(s: float) -> Array:
+            return lie.log(np.linalg.solve(g, self._pose(s)))[:n]
+
+        rate, second = _differences(log, t)
+        if self.motion.velocity is not None:
+            rate = self._numbers(self.motion.velocity, t, "velocity")
+            second = _differences(self.motion.velocity, t)[0]
+        if self.motion.acceleration is not None:
+            second = self._numbers(self.motion.acceleration, t, "acceleration")
+        x, y, z, w = Rotation.from_matrix(g[:3, :3]).as_quat()
+        return np.array([w, x, y, z, *g[:3, 3]][: n + 1]), rate, second
+
+    def _scalars(self, t: float) -> tuple[Array, Array, Array]:
+        m = self.motion
+        if m.position is None:
+            assert m.velocity is not None
+            if t != self._at:
+                step = [
+                    quad(lambda s, i=i: self._numbers(m.velocity, s, "velocity")[i], self._at, t, epsabs=1e-13)[0]  # type: ignore[arg-type]
+                    for i in range(self.size)
+                ]
+                self._value, self._at = self._value + step, t
+            value = self._value
+            rate = self._numbers(m.velocity, t, "velocity")
+        else:
+            value = self._numbers(m.position, t, "position")
+            if m.velocity is None:
+                rate, second = _differences(lambda s: self._numbers(m.position, s, "position"), t)  # type: ignore[arg-type]
+            else:
+                rate = self._numbers(m.velocity, t, "velocity")
+        if m.acceleration is not None:
+            second = self._numbers(m.acceleration, t, "acceleration")
+        elif m.velocity is not None:
+            second = _differences(lambda s: self._numbers(m.velocity, s, "velocity"), t)[0]  # type: ignore[arg-type]
+        return value, rate, second
+
+
+class MotionSet:
+    """All prescribed motions of a system: what the solvers read. Joints that nobody moves stay where they start."""
+
+    def __init__(self, system: System, motion: Mapping[str, Any] | None, q: Array, t0: float = 0.0) -> None:
+        self.system = system
+        self._q = q.copy()
+        self.joints: list[tuple[_Track, Any, Any]] = []
+        self.tendons: list[tuple[_Track, int]] = []
+        given = dict(motion or {})
+        for name, (place_q, place_v, kind) in system.prescribed.items():
+            value = given.pop(name, None)
+            if value is None:
+                continue
+            size = np.arange(system.nv)[place_v].size
+            track = _Track(name, _as_motion(value), size, kind, q[place_q], t0)
+            self.joints.append((track, place_q, place_v))
+        lengths = system.held_tendons
+        for name, k in lengths.items():
+            start = (
+                system.tendon_lengths(q)[0][k : k + 1] if name not in given or _rate_only(given[name]) else np.zeros(1)
+            )
+            value = given.pop(name, None)
+            track = _Track(name, _as_motion(start if value is None else value), 1, "numbers", start, t0)
+            self.tendons.append((track, k))
+        if given:
+            raise unknown_name("prescribed motion", next(iter(given)), [*system.prescribed, *lengths])
+
+    @property
+    def pushes(self) -> dict[int, bool]:
+        """Whether the tension of each held tendon may be negative."""
+        tendons = list(self.system.robot.tendons.values())
+        return {k: tendons[k].push for _track, k in self.tendons}
+
+    @property
+    def coordinates(self) -> NDArray[np.bool_]:
+        """Which coordinates (nq,) are prescribed."""
+        out = np.zeros(self.system.nq, dtype=bool)
+        shift, known = self.system.internal.shift, self.system.known
+        out[shift[known[shift[:, 1]], 0]] = True
+        for q0, v0, free in self.system.internal.spatial:
+            if known[v0]:
+                out[q0 : q0 + (7 if free else 4)] = True
+        return out
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is prescribed."""
+        return bool(self.joints or self.tendons) or bool(np.any(self.system.known))
+
+    def joints_at(self, t: float, q: Array, v: Array, a: Array) -> None:
+        """Write the prescribed coordinates, velocities and accelerations at time t into q, v, a."""
+        if not np.any(self.system.known):
+            return
+        known, at = self.system.known, self.coordinates
+        q[at] = self._q[at]
+        v[known] = 0.0
+        a[known] = 0.0
+        for track, place_q, place_v in self.joints:
+            q[place_q], v[place_v], a[place_v] = track(t)
+
+    def lengths_at(self, t: float) -> dict[int, float]:
+        """Prescribed lengths of tendons by their number."""
+        return {k: float(track(t)[0][0]) for track, k in self.tendons}
+
+    def start_tensions(self, t: float, q: Array, v: Array, u: Array, tau: Array) -> dict[int, float]:
+        """Tensions at the start of a motion, by the number of their input: those with which ``ℓ̈ = L̈``."""
+        if not self.tendons:
+            return {}
+        system = self.system
+        numbers = [k for _track, k in self.tendons]
+        index = [system.input_names.index(name) for name in system.held_tendons]
+        known = np.zeros(system.nv)
+        self.joints_at(t, q, v, known)
+        u = u.copy()
+        u[index] = 0.0
+        G = system.tendon_lengths(q)[1][numbers]
+        a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        response = []
+        for i in index:
+            unit = u.copy()
+            unit[i] = 1.0
+            response.append(system.forward_dynamics(q, v, tau, u=unit, prescribed=known) - a)
+        h = 1e-6
+        bend = sum(s * (system.tendon_lengths(system.integrate(q, s * h * v))[1][numbers] @ v) for s in (1.0, -1.0)) / (
+            2 * h
+        )
+        target = np.array([track(t)[2][0] for track, _k in self.tendons])
+        T = np.linalg.lstsq(G @ np.array(response).T, target - bend - G @ a, rcond=None)[0]
+        pushes = self.pushes
+        return {i: float(x) if pushes[k] else max(float(x), 0.0) for i, k, x in zip(index, numbers, T)}
+
+
+def _as_motion(value: Any) -> Motion:
+    if isinstance(value, Motion):
+        return value
+    if callable(value):
+        return Motion(value)
+    return Motion(lambda t: value)
+
+
+def _rate_only(value: Any) -> bool:
+    return isinstance(value, Motion) and value.position is None
