@@ -150,7 +150,7 @@ class _CacheFile(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         """Write the data, then the index, which thus never names a file that is not there."""
-        number = int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16)
+        number = int(hashlib.sha256(f"{self._source_stamp} {key!r}".encode()).hexdigest()[:12], 16)
         name = self._data_name(number)
         self._save_data(name, data)
         overloads = self._load_index()

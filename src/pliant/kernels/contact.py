@@ -353,22 +353,49 @@ def step_columns(t, work, i, J, R):
 
 
 @routine
-def sort_points(contact, pair, state, sweep):
-    """Broad phase: the points of two ranges, sorted by where they begin along the axis of largest extent.
+def set_centres(contact, work):
+    """Centres of all capsules, into work.centre."""
+    for pair in range(contact.rods.shape[0]):
+        for side in range(2):
+            for k in range(contact.rods[pair, 2 * side], contact.rods[pair, 2 * side + 1]):
+                c = centre_of(contact, k, work.state)
+                for i in range(3):
+                    work.centre[k, i] = c[i].real
 
-    sweep (n, 4): point, begin, end, side. Returns the number of points, and whether both ranges are the same.
-    """
-    same = contact.rods[pair, 0] == contact.rods[pair, 2]
-    na = contact.rods[pair, 1] - contact.rods[pair, 0]
-    nb = 0 if same else contact.rods[pair, 3] - contact.rods[pair, 2]
-    n = na + nb
+
+@routine
+def bounds(contact, first, end, centre):
+    """Corners of the box around a range of capsules."""
     low = (1e300, 1e300, 1e300)
     high = (-1e300, -1e300, -1e300)
-    for e in range(n):
-        k = contact.rods[pair, 0] + e if e < na else contact.rods[pair, 2] + e - na
-        c = centre_of(contact, k, state)
-        low = (min(low[0], c[0].real), min(low[1], c[1].real), min(low[2], c[2].real))
-        high = (max(high[0], c[0].real), max(high[1], c[1].real), max(high[2], c[2].real))
+    for k in range(first, end):
+        x, y, z = centre[k, 0], centre[k, 1], centre[k, 2]
+        r = contact.ball[k, 3] + contact.ball[k, 4]
+        low = (min(low[0], x - r), min(low[1], y - r), min(low[2], z - r))
+        high = (max(high[0], x + r), max(high[1], y + r), max(high[2], z + r))
+    return low, high
+
+
+@routine
+def sort_points(contact, pair, centre, sweep):
+    """Broad phase: the points of two ranges, sorted by where they begin along the axis of largest extent.
+
+    sweep (n, 4): point, begin, end, side. Returns the number of points (0 if the boxes around the ranges are apart), and
+    whether both ranges are the same.
+    """
+    rods = contact.rods[pair]
+    same = rods[0] == rods[2]
+    na = rods[1] - rods[0]
+    low, high = bounds(contact, rods[0], rods[1], centre)
+    n = na
+    if not same:
+        other, top = bounds(contact, rods[2], rods[3], centre)
+        for c in range(3):
+            if other[c] > high[c] or low[c] > top[c]:
+                return 0, same
+        low = (min(low[0], other[0]), min(low[1], other[1]), min(low[2], other[2]))
+        high = (max(high[0], top[0]), max(high[1], top[1]), max(high[2], top[2]))
+        n = na + rods[3] - rods[2]
     axis = 0
     extent = high[0] - low[0]
     if high[1] - low[1] > extent:
@@ -377,33 +404,27 @@ def sort_points(contact, pair, state, sweep):
     if high[2] - low[2] > extent:
         axis = 2
     for e in range(n):
-        k = contact.rods[pair, 0] + e if e < na else contact.rods[pair, 2] + e - na
-        x = centre_of(contact, k, state)[axis].real
+        k = rods[0] + e if e < na else rods[2] + e - na
+        x = centre[k, axis]
         reach = contact.ball[k, 3] + contact.ball[k, 4]
-        sweep[e, 0] = k
-        sweep[e, 1] = x - reach
-        sweep[e, 2] = x + reach
-        sweep[e, 3] = 0.0 if e < na else 1.0
-    for e in range(1, n):  # points follow each other along rods, so this is nearly sorted
-        k, x0, x1, side = sweep[e, 0], sweep[e, 1], sweep[e, 2], sweep[e, 3]
         f = e - 1
-        while f >= 0 and sweep[f, 1].real > x0.real:
+        while f >= 0 and sweep[f, 1] > x - reach:  # points follow each other along rods, so they are nearly sorted
             for c in range(4):
                 sweep[f + 1, c] = sweep[f, c]
             f -= 1
         sweep[f + 1, 0] = k
-        sweep[f + 1, 1] = x0
-        sweep[f + 1, 2] = x1
-        sweep[f + 1, 3] = side
+        sweep[f + 1, 1] = x - reach
+        sweep[f + 1, 2] = x + reach
+        sweep[f + 1, 3] = 0.0 if e < na else 1.0
     return n, same
 
 
 @routine
-def near(contact, k, m, state):
+def near(contact, k, m, centre):
     """Whether two capsules are close enough for a closer look and may touch."""
-    d = vsub(centre_of(contact, k, state), centre_of(contact, m, state))
+    x, y, z = centre[k, 0] - centre[m, 0], centre[k, 1] - centre[m, 1], centre[k, 2] - centre[m, 2]
     reach = contact.ball[k, 3] + contact.ball[k, 4] + contact.ball[m, 3] + contact.ball[m, 4]
-    return vdot(d, d).real < reach * reach and contact.skip[k, m] == 0
+    return x * x + y * y + z * z < reach * reach and contact.skip[k, m] == 0
 
 
 @routine
@@ -413,18 +434,19 @@ def visit_rods(t, work, contact, task, cq, out):
     Returns the potential energy of those that touch (task 3).
     """
     state = work.state
-    sweep = work.sweep
+    sweep, centre = work.sweep, work.centre
     energy = 0.0
+    set_centres(contact, work)
     for pair in range(contact.rods.shape[0]):
         law = contact.law[contact.rods[pair, R_LAW]]
-        n, same = sort_points(contact, pair, state, sweep)
+        n, same = sort_points(contact, pair, centre, sweep)
         for e in range(n):
-            k = int(sweep[e, 0].real)
+            k = int(sweep[e, 0])
             for f in range(e + 1, n):
-                if sweep[f, 1].real > sweep[e, 2].real:
+                if sweep[f, 1] > sweep[e, 2]:
                     break
-                m = int(sweep[f, 0].real)
-                if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, state):
+                m = int(sweep[f, 0])
+                if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, centre):
                     continue
                 lower, upper = min(k, m), max(k, m)
                 if task == 0:

@@ -119,7 +119,8 @@ class Work(NamedTuple):
     gradient: F2  # (4, nv) of a tendon's length and of its rate
     factor: F1  # (points of tendons,) share of the tension that friction leaves
     wrapped: F2  # (wraps + segments, 3) factor, turning angle, curvature of tendons with friction
-    sweep: F2  # (contact points, 4) broad phase of contacts
+    sweep: F2  # (contact points, 4) broad phase of contacts; always real
+    centre: F2  # (contact points, 3) likewise
     user: F1  # (96 points of user loads + nu,) see `user`; always real
     known: F2  # (3, nv) displacement, velocity and acceleration of prescribed coordinates in a step
     hold: F2  # (tendons, 2) 1 where the length is prescribed and the tension unknown; that length
@@ -180,7 +181,8 @@ def make_work(
         gradient=zeros(4, nv),
         factor=np.ones(tendon_points, dtype=dtype),
         wrapped=zeros(wraps, 3),
-        sweep=zeros(contacts, 4),
+        sweep=np.zeros((contacts, 4)),
+        centre=np.zeros((contacts, 3)),
         user=np.zeros(96 * user + inputs),
         known=zeros(3, nv),
         hold=zeros(tendons, 2),

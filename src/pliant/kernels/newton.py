@@ -106,6 +106,7 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
         eliminate(c, K[0])
         norm = scaled_size(scale, r)
         if not norm < np.inf:
+            info[1] = np.inf
             return NOT_FINITE
         relative = norm / size if size > 0.0 else 0.0
         info[1] = relative

@@ -90,6 +90,7 @@ class AlphaStepper:
         status = engine.run(
             engine.ALPHA, *s.packed, self.q, self.v, self.w, self.a, u, tau, p, self._S, s.pivot, q1, v1, w1, a1
         )
+        s.raise_user_errors()
         self.statistics.iterations += int(p[16])
         self.statistics.factorisations += int(p[17])
         self.statistics.residuals += int(p[18])

@@ -125,6 +125,11 @@ def solve_statics(
     moved = MotionSet(system, motion, q0)
     moved.joints_at(0.0, q0, np.zeros(system.nv), np.zeros(system.nv))
     options = (tolerance, iterations, radius, stable)
+    for name in system.held_tendons:
+        if inputs[system.input_names.index(name)] != 0.0 and name not in (motion or {}):
+            raise ValueError(
+                f"input {name!r} is a result: the length of this tendon is prescribed. Give motion={{{name!r}: length}}."
+            )
     if moved.tendons:
         return _held(system, q0, inputs, forces, moved, options, load_steps)
     return _solve(system, q0, inputs, forces, options, load_steps)

@@ -67,6 +67,10 @@ class _Alpha:
         known = np.zeros(system.nv)
         self.motion.joints_at(t, q, v, known)
         a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        if not np.all(np.isfinite(a)):
+            raise ValueError(
+                f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
+            )
         self._core = AlphaStepper(
             system,
             method,
