@@ -70,7 +70,9 @@ def main() -> None:
     """Print where the tip goes and what it takes to move the base."""
     for points, rtol in ((12, 1e-4), (24, 1e-4), (24, 1e-6), (48, 1e-6)):
         result = run(pendulum(points), rtol)
-        print(f"{points} points, rtol {rtol:g}: tip within {1e3 * error(result):.4f} mm of the reference, {result.statistics}")
+        print(
+            f"{points} points, rtol {rtol:g}: tip within {1e3 * error(result):.4f} mm of the reference, {result.statistics}"
+        )
     for name, force in result.prescribed_forces().items():
         print(f"largest force {name}: {np.abs(force).max():.4f} N")
 

@@ -227,3 +227,12 @@ def test_no_robot_compiles_anything_anew():
         ask_everything(system, seed)
     after = {name: len(kernel.signatures) for name, kernel in dispatchers().items()}
     assert after == before
+
+
+def test_generated_functions_have_names_of_their_own():
+    """Two functions of one name, one compiled here and one from the cache, are the same symbol to the linker."""
+    from pliant.kernels import groups
+
+    found = [value for name, value in vars(groups).items() if name.startswith("unpack_")]
+    assert len(found) == len(groups.GROUPS)
+    assert len({getattr(f, "py_func", f).__qualname__ for f in found}) == len(found)

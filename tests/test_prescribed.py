@@ -233,3 +233,15 @@ def test_errors():
         system.robot.add_motion("again", "rod")
     with pytest.raises(ValueError, match="control='length' need one of the α-methods"):
         pl.simulate(arm(), 1.0, motion={"a": 0.5}, method="bdf")
+    with pytest.raises(ValueError, match="does not know prescribed motion"):
+        pl.trace_equilibria(system)
+
+
+def test_power_balance_with_buoyancy_and_a_driven_joint():
+    robot = crane().robot
+    robot.set_fluid(density=900.0)
+    robot.add_hydrodynamics(["rod", "weight"])
+    system = robot.compile()
+    result = pl.simulate(system, 1.0, motion={"drive": EXACT}, rtol=1e-6, atol=1e-7)
+    balance = result.power_balance()
+    assert np.abs(balance["imbalance"]).max() < 1e-3 * np.ptp(balance["energy"])

@@ -187,6 +187,10 @@ class System:
         info = self._info(link)
         return slice(info.v0, info.v0 + info.link.nv)
 
+    def rod_length(self, rod: str | Link) -> float:
+        """Length of a rod in the reference configuration [m]."""
+        return self._rod(rod)[2].length
+
     def rod_points(self, rod: str | Link) -> Array:
         """Computational points X of a rod, in [0, 1]."""
         return self._rod(rod)[1].X.copy()
@@ -530,8 +534,8 @@ class System:
     def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None, u: Inputs = None) -> Array:
         """B (nv, nu): derivative of the generalised forces with respect to the inputs.
 
-        It depends on q alone, unless tendons are elastic or user loads have inputs; for tensions, torques and wrenches the
-        generalised force is B u.
+        It depends on q alone, unless tendons are elastic or have friction with a slip speed, servos are at their limit or
+        user loads have inputs. For tensions, torques and wrenches the generalised force is B u.
         """
         B = np.zeros((1, self.nu, self.nv))
         velocity = self._zero if v is None else self.check_v("v", v)
@@ -556,7 +560,7 @@ class System:
         u: Inputs = None,
         tau: ArrayLike | None = None,
     ) -> Array:
-        """ID(q, v, a) + elastic(q) + D v − B(q) u − tau, shape (nv,): zero when the motion obeys the dynamics."""
+        """ID(q, v, a) + elastic(q) + D v − (forces of actuators and loads) − tau, (nv,): zero for a motion that obeys it."""
         out = np.empty(self.nv)
         forces = self._zero if tau is None else self.check_v("tau", tau)
         self.run_job(
@@ -605,9 +609,13 @@ class System:
 
     def gravitational_energy(self, q: ArrayLike) -> float:
         """Potential energy of gravity and buoyancy [J], zero when the centres of mass and of buoyancy are at the origin."""
-        weight = float(self._totals(q, self._zero)[11])
+        return float(self._totals(q, self._zero)[11]) + self.buoyancy_energy(q)
+
+    def buoyancy_energy(self, q: ArrayLike) -> float:
+        """The part of `gravitational_energy` that comes from displaced fluid [J]."""
         if not len(self.water.place):
-            return weight
+            return 0.0
+        self._totals(q, self._zero)  # sets the poses
         rows = self._work.state[self.water.place[:, 0]]
         R = rows[:, layout.RE : layout.RE + 9].reshape(-1, 3, 3)
         data = self.water.data
@@ -615,7 +623,7 @@ class System:
             "kij,kj->ki", data[:, W_ROT : W_ROT + 9].reshape(-1, 3, 3), data[:, W_CENTRE : W_CENTRE + 3]
         )
         x = rows[:, layout.PE : layout.PE + 3] + np.einsum("kij,kj->ki", R, own) + self._work.origin
-        return weight + float(data[:, W_MASS] @ (x @ self.tables.gravity))
+        return float(data[:, W_MASS] @ (x @ self.tables.gravity))
 
     def elastic_energy(self, q: ArrayLike) -> float:
         """Elastic energy of rods and joint springs [J]."""
@@ -808,7 +816,11 @@ class System:
             self.wrenches.data[:] = data
 
     def has_potential(self, u: Array, tau: Array) -> bool:
-        """Whether all loads derive from a potential: no moments, no follower wrenches, no tau on manifold joints."""
+        """Whether all loads derive from a potential.
+
+        Not so: moments, follower wrenches, tau or motors on manifold joints, tendons with friction, drag in a current, loads
+        that the user wrote.
+        """
         if not self._assembly.loading.conservative:
             return False
         for (_step, kind, index), row in zip(self.wrenches.place, self.wrenches.data):

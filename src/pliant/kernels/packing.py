@@ -76,6 +76,7 @@ def unpacker(group: Any, first: int) -> Any:
         names[f"k{k}"] = np.int64(first + k)  # not a Python int: numba would compile the views once per number
         source = "ints" if hint.__origin__ == Ints else "floats"
         views.append(f"view{hint.__metadata__[0]}(ints, {source}, k{k})")
-    source = f"def unpack(ints, floats):\n    return Group({', '.join(views)})\n"
-    exec(source, names)
-    return managed(names["unpack"])
+    # A name of its own: two functions of one name, one compiled and one from the cache, could be taken for each other.
+    name = f"unpack_{group.__name__.lower()}"
+    exec(f"def {name}(ints, floats):\n    return Group({', '.join(views)})\n", names)
+    return managed(names[name])

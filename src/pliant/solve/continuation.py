@@ -289,6 +289,11 @@ def trace_equilibria(
     Brent's method on s. Two eigenvalues that cross zero in opposite directions within one step go unnoticed; lower
     `max_step` if that is a concern.
     """
+    if np.any(system.known) or system.held_tendons:
+        raise ValueError(
+            "trace_equilibria does not know prescribed motion yet: leave out add_motion and control='length', or follow "
+            "the equilibria with solve_statics(motion=...) step by step."
+        )
     if not isinstance(system, System):
         raise TypeError(f"system = {system!r} must be a System; call robot.compile().")
     choice("method", method, ("arclength", "natural"))

@@ -157,8 +157,9 @@ class Result:
     def power_balance(self) -> dict[str, Array]:
         """Energy and the works done, over time [J]: total energy, dissipated, input work, and what does not balance.
 
-        The input work is that of tendons, wrenches and tau. Works are integrated with the trapezoidal rule over the
-        stored times.
+        The input work is that of all actuators and loads besides gravity and buoyancy (negative for drag, friction and
+        what contacts and elastic tendons store), of tau, and of what drives prescribed coordinates. Works are integrated
+        with the trapezoidal rule over the stored times.
         """
         system = self.system
         D = system.damping_matrix
@@ -167,7 +168,7 @@ class Result:
         for k, (q, v, a) in enumerate(zip(self.q, self.v, self.a)):
             inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + D @ v
             r = system.residual(q, v, a, self.u[k], self.tau[k])
-            r[system.known] = 0.0  # there it is the force that drives the coordinate
+            r[system.known] = 0.0  # there it is the force that drives the coordinate, which does work too
             power[k] = v @ (inner - r)
         h = np.diff(self.t)
 
@@ -176,6 +177,8 @@ class Result:
 
         total = self.energies().total
         lost, done = work(dissipation), work(power)
+        float_energy = np.array([system.buoyancy_energy(q) for q in self.q])
+        done = done + float_energy - float_energy[0]  # part of the energy, not of the input
         return {"energy": total, "dissipated": lost, "input": done, "imbalance": total - total[0] + lost - done}
 
     def resample(self, t: ArrayLike) -> Result:

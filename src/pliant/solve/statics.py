@@ -156,7 +156,28 @@ def _solve(
         result = _relax(system, q0, inputs, forces, options)
         if result.success or result.residual < best.residual:
             best = result
+    if not best.success:
+        best = replace(best, message=best.message + _crushed(system, best.q))
     return best
+
+
+def _crushed(system: System, q: Array) -> str:
+    """A hint if some tendon is shortened to nothing somewhere, where its force has no direction."""
+    for name, tendon in system.robot.tendons.items():
+        for piece in tendon.along:
+            X = np.union1d(system.rod_points(piece.rod), np.linspace(*piece.span, 33))
+            X = X[(piece.span[0] <= X) & (piece.span[1] >= X)]
+            d, slope = piece.offsets(X)
+            xi = system.strain(piece.rod, q, X)
+            length = system.rod_length(piece.rod)
+            density = np.linalg.norm(xi[:, 3:] + np.cross(xi[:, :3], d) + slope / length, axis=1)
+            if density.min() < 1e-3:
+                at = X[int(np.argmin(density))]
+                return (
+                    f"; tendon {name!r} is shortened to nothing at X = {at:.3g} of rod {piece.rod!r}: with these tensions the "
+                    "rod is crushed and there may be no equilibrium"
+                )
+    return ""
 
 
 def _held(
