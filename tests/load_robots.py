@@ -53,7 +53,9 @@ def complex_forces(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarra
     """ID minus the forces of all loads, for complex arguments."""
     out = np.zeros(system.nv, complex)
     arguments = (np.ascontiguousarray(x, dtype=complex) for x in (q, v, a, u))
-    loaded_inverse_dynamics(system.tables, system.make_work(complex), *system.packed[:2], *arguments, out)
+    work = system.make_work(complex)
+    work.multiplier[:] = system.multipliers
+    loaded_inverse_dynamics(system.tables, work, *system.packed[:2], *arguments, out)
     return out
 
 

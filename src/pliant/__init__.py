@@ -32,6 +32,7 @@ from .model.joints import (
 )
 from .model.links import Frame, Link, constant_strain, helix
 from .model.loads import Contact, Dipole, DistributedWrench, HalfSpace, Obstacle, PointWrench
+from .model.loops import Loop
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
 from .model.routing import Along, Table, helical_routing
@@ -87,6 +88,7 @@ __all__ = [
     "LinearElements",
     "Linearization",
     "Link",
+    "Loop",
     "Material",
     "Modes",
     "Momentum",

@@ -15,7 +15,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from . import lie
-from .kernels import contact, shapes, water
+from .kernels import contact, loops, shapes, water
 from .kernels.efforts import Efforts
 from .kernels.groups import Units
 from .kernels.tendons import Tendons
@@ -103,6 +103,7 @@ class Loading:
     water: water.Water
     contact: contact.Contact
     user: User
+    loops: loops.Loops
     steps: frozenset[int]
     velocity_loads: bool
     pair_loads: bool
@@ -112,7 +113,7 @@ class Loading:
     @property
     def groups(self) -> tuple[Any, ...]:
         """In the order of `kernels.groups.GROUPS`."""
-        return self.units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user
+        return self.units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user, self.loops
 
 
 def input_names(robot: Robot) -> tuple[str, ...]:
@@ -128,6 +129,7 @@ def points_of_interest(robot: Robot, rod: str) -> list[float]:
     frames += [w.frame for w in robot.wrenches.values() if isinstance(w, PointWrench)]
     frames += [d.place for d in robot.dipoles.values() if isinstance(d.place, Frame)]
     frames += [obstacle.parent for obstacle in robot.obstacles.values()]
+    frames += [frame for loop in robot.loops.values() for frame in (loop.a, loop.b)]
     frames += [place for _load, places in robot.user_loads.values() for place in places if isinstance(place, Frame)]
     for tendon in robot.tendons.values():
         for k, piece in enumerate(tendon.path):
@@ -638,6 +640,25 @@ def _user(places: Places, inputs: Sequence[str]) -> User:
     return User(load=_rows(load_rows, 5, np.int64), point=_rows(point, 1, np.int64), place=_rows(place, 13))
 
 
+def _loops(places: Places) -> loops.Loops:
+    """Frames and rows of loop joints."""
+    kinds = {"point": loops.POINT, "angle": loops.ANGLE, "helix": loops.HELIX}
+    joint, place, data = [], [], []
+    row: list[list[int]] = []
+    for loop in places.robot.loops.values():
+        a, b = places.anchor(loop.a), places.anchor(loop.b)
+        rows = loop.rows()
+        joint.append([a.step, b.step, len(row), len(row) + len(rows)])
+        place.append(
+            [*a.offset.rotation.ravel(), *a.offset.translation, *b.offset.rotation.ravel(), *b.offset.translation]
+        )
+        row += [[int(kinds[kind])] for kind, _numbers, _what in rows]
+        data += [numbers for _kind, numbers, _what in rows]
+    return loops.Loops(
+        joint=_rows(joint, 4, np.int64), place=_rows(place, 24), row=_rows(row, 1, np.int64), data=_rows(data, 10)
+    )
+
+
 def build_loading(places: Places, inputs: Sequence[str]) -> Loading:
     """Tables of everything that drives the robot and acts on it."""
     robot = places.robot
@@ -646,7 +667,8 @@ def build_loading(places: Places, inputs: Sequence[str]) -> Loading:
         builder.add(name, tendon)
     tendons, efforts, wrenches = builder.tables(), _efforts(places, inputs), _wrenches(places, inputs)
     fluid, touching, user = _water(places), _ContactBuilder(places).tables(), _user(places, inputs)
-    steps = {int(i) for i in tendons.segment[:, 1:].ravel()}
+    closing = _loops(places)
+    steps = {int(i) for i in tendons.segment[:, 1:].ravel()} | {int(i) for i in closing.joint[:, :2].ravel()}
     for column in (
         wrenches.place[:, 0],
         fluid.place[:, 0],
@@ -672,6 +694,7 @@ def build_loading(places: Places, inputs: Sequence[str]) -> Loading:
         len(fluid.place) > 0,
         len(touching.touch) + len(touching.rods) > 0,
         len(user.point) > 0,
+        len(closing.joint) > 0,
     )
     address = [unit.address if wanted else 0 for unit, wanted in zip(UNIT_OF, needed)]
     return Loading(
@@ -682,9 +705,12 @@ def build_loading(places: Places, inputs: Sequence[str]) -> Loading:
         water=fluid,
         contact=touching,
         user=user,
+        loops=closing,
         steps=frozenset(steps),
         velocity_loads=velocity,
-        pair_loads=bool(len(tendons.segment) or len(touching.rods) or np.any(touching.shape[:, 1] >= 0)),
+        pair_loads=bool(
+            len(closing.joint) or len(tendons.segment) or len(touching.rods) or np.any(touching.shape[:, 1] >= 0)
+        ),
         lower=lower,
         conservative=not (len(user.point) or (flows and np.any(fluid.place[:, 1:])))
         and not np.any(tendons.value[:, 3]),

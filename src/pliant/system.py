@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import lie
 from .assembly import LinkInfo, anchor_of, assemble, internal_tables, step_values
 from .kernels import engine, internal, kinematics, layout, manifold
+from .kernels.loops import ANGLE, HELIX
 from .kernels.newton import CONVERGED
 from .kernels.tendons import T_LENGTH, V_REST
 from .kernels.water import W_CENTRE, W_MASS, W_POS, W_ROT
@@ -90,7 +91,7 @@ class System:
         inner = internal_tables(assembly)
         self.packed, views = engine.pack([assembly.tables, inner, *assembly.loading.groups, self.make_work()])
         self.tables, self.internal, *loads, self._work = views
-        _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user = loads
+        _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user, self.loops = loads
         self._lower = assembly.loading.lower
         self.known = assembly.known
         self._zero = np.zeros(self.nv)
@@ -114,6 +115,7 @@ class System:
             contacts=len(load.contact.point),
             user=len(load.user.point),
             inputs=self.nu,
+            loop_rows=len(load.loops.row),
         )
 
     def _set_rest(self) -> None:
@@ -541,6 +543,64 @@ class System:
         velocity = self._zero if v is None else self.check_v("v", v)
         self.run_job(engine.INPUTS, self.check_q(q), velocity, u=self.inputs(u), S=B)
         return B[0].T.copy()
+
+    # ------------------------------------------------------------ loops
+
+    @property
+    def loop_rows(self) -> tuple[str, ...]:
+        """Names of the scalar constraints of all loop joints, such as ``"pin: position x"``."""
+        return tuple(f"{name}: {what}" for name, loop in self._robot.loops.items() for _k, _d, what in loop.rows())
+
+    @property
+    def multipliers(self) -> Array:
+        """Multipliers of the constraints (rows,) that the next residual uses: the forces of loop joints; solvers write here."""
+        return self._work.multiplier
+
+    @property
+    def closure_rates(self) -> Array:
+        """Rates ė and velocity terms Ġ v of the constraints at the last call of `closure`, (rows, 2)."""
+        return self._work.closure[:, 1:].copy()
+
+    def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Array, Array]:
+        """How far loops are from closed: e (rows,) [m for positions, rad for small tilts], and ∂e/∂q (rows, nv)."""
+        G = np.zeros((1, len(self.loops.row), self.nv))
+        if len(self.loops.row):
+            velocity = self._zero if v is None else self.check_v("v", v)
+            self.run_job(engine.CLOSURE, self.check_q(q), velocity, S=G)
+        return self._work.closure[:, 0].copy(), G[0]
+
+    def loop_wrench(
+        self, loop: str, q: ArrayLike, multipliers: ArrayLike, *, axes: Literal["joint", "world"] = "joint"
+    ) -> Array:
+        """Reaction [moment; force] (6,) of a loop joint on its frame b (the opposite acts on a), about b's origin.
+
+        "joint": in the axes of frame a. "world": in world axes.
+        """
+        choice("axes", axes, ("joint", "world"))
+        names = list(self._robot.loops)
+        if loop not in names:
+            raise unknown_name("loop", loop, names)
+        joint = self._robot.loops[loop]
+        ga, gb = self.pose(joint.a, q), self.pose(joint.b, q)
+        first, last = self.loops.joint[names.index(loop), 2:]
+        values = np.asarray(multipliers, dtype=float)
+        if values.shape != (len(self.loops.row),):
+            raise ValueError(f"multipliers has shape {values.shape}, but ({len(self.loops.row)},) is needed.")
+        A, B = ga[:3, :3], gb[:3, :3]
+        out = np.zeros(6)
+        for r in range(first, last):
+            data, kind = self.loops.data[r], int(self.loops.row[r, 0])
+            if kind == ANGLE:
+                out[:3] += values[r] * np.cross(B @ data[3:6], A @ data[:3])
+                continue
+            out[3:] += values[r] * (A @ data[:3])
+            if kind == HELIX:
+                beta, b1, b2 = B @ data[3:6], A @ data[3:6], A @ data[6:9]
+                k, s = b1 @ beta, b2 @ beta
+                out[:3] += values[r] * data[9] * np.cross((k * b2 - s * b1) / (k * k + s * s), beta)
+        if axes == "joint":
+            out = np.concatenate([A.T @ out[:3], A.T @ out[3:]])
+        return out
 
     def stress_forces(self, rod: str | Link, stress: ArrayLike | Callable[[float], ArrayLike]) -> Array:
         """Generalised forces (nv,) of an internal stress Λ(X) in a rod: ∫ΦᵀΛ, for `tau` of solvers ([004] eq. 27)."""

@@ -15,7 +15,7 @@ from .forward import forward
 from .groups import GROUPS, unpack_internal, unpack_tables, unpack_work
 from .layout import KIND, ROD
 from .linear import cholesky, cholesky_solve
-from .loads import input_columns, tendon_lengths
+from .loads import input_columns, loop_closure, tendon_lengths
 from .newton import CONVERGED, SINGULAR, alpha_step, statics
 from .packing import Packed, pack
 from .prescribed import clear_known, eliminate
@@ -24,7 +24,9 @@ from .tangent import tangent
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
 
-ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA, INPUTS, LENGTHS = (np.int64(k) for k in range(10))
+ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA, INPUTS, LENGTHS, CLOSURE = (
+    np.int64(k) for k in range(11)
+)
 ONE = np.int64(1)
 PARAMETERS = 32  # length of the parameter array: inputs from 0, reports from 16, memory of the integrator from 24
 
@@ -82,6 +84,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     | STATICS | tolerance, iterations, radius, use energy | q1 = equilibrium, from q1; p[16:22] report; S (2, …) |
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
+    | CLOSURE | | S[0] (rows, nv) = derivatives of loop joints, work.closure = values, rates, accelerations |
     | ALPHA | h; αm, αf, β, γ; rtol, atol, κ, iterations | q1, v1, w1, a1; p[16:21] report; p[24:27] memory |
     """
     t = unpack_tables(ints, floats)
@@ -96,12 +99,14 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     if job == DERIVATIVES:
         tangent(t, work, loads, job < 0, q, v, w, u, p[0], p[1], p[2], v1, S)
         return CONVERGED
-    if job == INPUTS or job == LENGTHS:  # noqa: SIM109
+    if job == INPUTS or job == LENGTHS or job == CLOSURE:  # noqa: SIM109
         step_derivatives(t, work, q, v)
         if job == INPUTS:
             input_columns(t, work, loads, q, v, u, S[0])
-        else:
+        elif job == LENGTHS:
             tendon_lengths(work, loads, q, v, u, S[0])
+        else:
+            loop_closure(loads, q, v, u, S[0])
         return CONVERGED
     c = unpack_internal(ints, floats)
     if job == RESIDUAL:

@@ -8,6 +8,7 @@ from .contact import Contact
 from .efforts import Efforts
 from .internal import Internal
 from .layout import I1, Tables, Work
+from .loops import Loops
 from .packing import unpacker
 from .tendons import Tendons
 from .user import User
@@ -21,7 +22,7 @@ class Units(NamedTuple):
     address: I1  # (UNITS,)
 
 
-GROUPS = (Tables, Internal, Units, Tendons, Efforts, Wrenches, Water, Contact, User, Work)
+GROUPS = (Tables, Internal, Units, Tendons, Efforts, Wrenches, Water, Contact, User, Loops, Work)
 _FIRST = np.cumsum([0, *(len(group._fields) for group in GROUPS)])
 (
     unpack_tables,
@@ -33,12 +34,15 @@ _FIRST = np.cumsum([0, *(len(group._fields) for group in GROUPS)])
     unpack_water,
     unpack_contact,
     unpack_user,
+    unpack_loops,
     unpack_work,
 ) = (unpacker(group, int(first)) for group, first in zip(GROUPS, _FIRST))
 # where the header holds the length of the array that tells whether a family is present
 _AT = {group: np.int64(4 * first + 1) for group, first in zip(GROUPS, _FIRST)}
 HAS_TENDONS = np.int64(_AT[Tendons] + 4 * Tendons._fields.index("law"))
 HAS_EFFORTS, HAS_WRENCHES = _AT[Efforts], _AT[Wrenches]
-CABLES, WATER, CONTACT, USER = (np.int64(k) for k in range(4))  # units
-UNITS = 4
-FORCES, MATRICES, TANGENT, ENERGY, INPUTS, LENGTHS = (np.int64(k) for k in range(6))  # what a unit is asked for
+CABLES, WATER, CONTACT, USER, LOOPS = (np.int64(k) for k in range(5))  # units
+UNITS = 5
+FORCES, MATRICES, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES = (
+    np.int64(k) for k in range(8)
+)  # what a unit is asked for

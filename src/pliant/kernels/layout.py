@@ -124,8 +124,10 @@ class Work(NamedTuple):
     user: F1  # (96 points of user loads + nu,) see `user`; always real
     known: F2  # (3, nv) displacement, velocity and acceleration of prescribed coordinates in a step
     hold: F2  # (tendons, 2) 1 where the length is prescribed and the tension unknown; that length
-    rows: F3  # (3, tendons, nv) derivatives G of prescribed lengths, S⁻¹Gᵀ, scratch
-    schur: F2  # (tendons, tendons + 1) G S⁻¹ Gᵀ and a right-hand side
+    multiplier: F1  # (loop rows,) constraint forces of loop joints
+    closure: F2  # (loop rows, 3) values, rates and accelerations of loop joints
+    rows: F3  # (3, tendons + loop rows, nv) derivatives G of constraints, S⁻¹Gᵀ, scratch
+    schur: F2  # (tendons + loop rows, 1 + the same) G S⁻¹ Gᵀ and a right-hand side
     message: F1  # (4,) between the engine and units, see `units`
     spring: F2  # (8, 6) scratch of springs on manifold joints
     force_v: F2  # (2, nv) scratch of the residual
@@ -144,6 +146,7 @@ def make_work(
     contacts: int = 0,
     user: int = 0,
     inputs: int = 0,
+    loop_rows: int = 0,
 ) -> Work:
     """Allocate the workspace for a robot with so many tendons, contact points and points of user loads."""
     steps, columns = len(tables.step), len(tables.col_v)
@@ -186,8 +189,10 @@ def make_work(
         user=np.zeros(96 * user + inputs),
         known=zeros(3, nv),
         hold=zeros(tendons, 2),
-        rows=zeros(3, tendons, nv),
-        schur=zeros(tendons, tendons + 1),
+        multiplier=zeros(loop_rows),
+        closure=zeros(loop_rows, 3),
+        rows=zeros(3, tendons + loop_rows, nv),
+        schur=zeros(tendons + loop_rows + 1, tendons + loop_rows + 1),
         message=zeros(4),
         spring=zeros(8, 6),
         force_v=zeros(2, nv),

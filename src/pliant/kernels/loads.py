@@ -14,6 +14,7 @@ from .contact import step_columns
 from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, effort, effort_potential
 from .groups import (
     CABLES,
+    CLOSURE,
     ENERGY,
     FORCES,
     HAS_EFFORTS,
@@ -21,8 +22,10 @@ from .groups import (
     HAS_WRENCHES,
     INPUTS,
     LENGTHS,
+    LOOPS,
     MATRICES,
     TANGENT,
+    VALUES,
     unpack_efforts,
     unpack_tendons,
     unpack_units,
@@ -167,3 +170,21 @@ def tendon_lengths(work, loads, q, v, u, J):
         for k in range(J.shape[1]):
             J[j, k] = 0.0
     add_line_gradients(tendons, work, q, J.shape[0] == 0, 1.0, J)
+
+
+@routine
+def loop_values(loads, q, v, u, out):
+    """Values, rates and accelerations of loop joints into work.closure; needs the forward pass."""
+    ints, floats, buffer = loads
+    address = unpack_units(ints, floats).address[LOOPS]
+    if address != 0:
+        call_unit(address, VALUES, ints, floats, buffer, q, v, u, out)
+
+
+@routine
+def loop_closure(loads, q, v, u, G):
+    """The same, and derivatives of the values into G (rows, nv); needs the steps' columns."""
+    ints, floats, buffer = loads
+    address = unpack_units(ints, floats).address[LOOPS]
+    if address != 0:
+        call_unit(address, CLOSURE, ints, floats, buffer, q, v, u, G)

@@ -15,10 +15,10 @@ from .loads import load_potential
 from .manifold import integrate
 from .prescribed import (
     clear_known,
-    correct_lengths,
+    correct_constraints,
     eliminate,
     holds,
-    prepare_lengths,
+    prepare_constraints,
     put_known,
     read_known,
 )
@@ -243,6 +243,23 @@ def scaled_factor(S, scale, pivot):
 
 
 @routine
+def polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, r, step):
+    """Close constraints to rounding after the last iteration, along the same directions as Newton's step."""
+    law = unpack_tendons(loads[0], loads[1]).law
+    for _ in range(6):
+        residual(t, work, c, loads, q1, v1, w1, u, tau, r)  # sets the poses
+        for k in range(step.shape[0]):
+            step[k] = 0.0
+        if correct_constraints(work, loads, law, q1, v1, u, step) < 1e-13:
+            break
+        for k in range(step.shape[0]):
+            move[k] += step[k]
+            v1[k] += cv * step[k]
+            w1[k] += ca * step[k]
+        integrate(c.shift, c.spatial, q0, move, q1)
+
+
+@routine
 def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info):
     """One step of the Lie-group generalised-α method from (q₀, v₀, v̇₀ = w₀, a₀) to (q₁, v₁, w₁, a₁).
 
@@ -277,6 +294,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
         put_known(c, work, move, v1, w1, a1)
         rate = memory[2] if attempt == 0 else 0.0
         previous = 0.0
+        gap = 0.0
         limit = int(tol[3]) if attempt < 2 else 4 * int(tol[3])
         for it in range(limit):
             integrate(c.shift, c.spatial, q0, move, q1)
@@ -287,7 +305,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
                     memory[0] = 0.0
                     return SINGULAR
                 if held:
-                    prepare_lengths(c, work, loads, q1, v1, u, S[0], pivot)
+                    prepare_constraints(c, work, loads, q1, v1, u, S[0], pivot)
                 memory[0] = 1.0
                 memory[1] = h
                 info[1] += 1.0
@@ -302,7 +320,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             for k in range(nv):
                 step[k] *= scale[k]
             if held:
-                correct_lengths(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
+                gap = correct_constraints(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
             size = weighted_norm(step, weight)
             if not size < 1e30:
                 break
@@ -318,8 +336,10 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             # a rate seen in an earlier step is trusted only so far: it says nothing of how stale the factors are now
             bound = rate if it > 0 else max(rate, 0.1)
             remaining = size * bound / (1.0 - bound) if bound < 1.0 else size
-            if remaining <= kappa and (rate > 0.0 or size <= 1e-2 * kappa):
+            if remaining <= kappa and (rate > 0.0 or size <= 1e-2 * kappa) and gap <= 1e-6:
                 integrate(c.shift, c.spatial, q0, move, q1)
+                if held:
+                    polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, r, step)
                 for k in range(nv):
                     a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
                     # against the increment that is exact to third order for known accelerations

@@ -9,7 +9,8 @@ from .contact import apply_contact
 from .dynamics import backward, point_forces, scatter
 from .efforts import add_efforts
 from .forward import forward
-from .groups import unpack_contact, unpack_efforts, unpack_tendons, unpack_water, unpack_wrenches
+from .groups import unpack_contact, unpack_efforts, unpack_loops, unpack_tendons, unpack_water, unpack_wrenches
+from .loops import apply_loops
 from .tendons import add_lines
 from .water import apply_water
 from .wrenches import apply_wrenches
@@ -26,6 +27,7 @@ def loaded_inverse_dynamics(t, work, ints, floats, q, v, a, u, out):
     apply_wrenches(unpack_wrenches(ints, floats), work.state, u)
     apply_water(unpack_water(ints, floats), t.gravity, work.state)
     apply_contact(t, work, unpack_contact(ints, floats))
+    apply_loops(unpack_loops(ints, floats), work.state, work.multiplier)
     backward(t, work, work.tau)
     scatter(t, work.tau, out)
     add_lines(tendons, work, q, out)

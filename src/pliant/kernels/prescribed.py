@@ -1,13 +1,13 @@
-"""Known coordinates, which are eliminated, and tendons of known length, whose tensions are unknowns.
+"""Known coordinates, which are eliminated, and constraints with their forces as unknowns: tendon lengths and loops.
 
-The unknowns of a Newton step are the increments Δq of the coordinates that are not known and the changes ΔT of the
-tensions: ``S Δq + Gᵀ ΔT = −r``, ``G Δq = −(ℓ − L)`` with ``G = ∂ℓ/∂q``, solved with the factors of S and the small matrix
-``G S⁻¹ Gᵀ``.
+The unknowns of a Newton step are the increments Δq of the coordinates that are not known and the changes ΔT of tensions
+and −λ of multipliers: ``S Δq + Gᵀ ΔT = −r``, ``G Δq = −e`` with ``G = ∂e/∂q``, solved with the factors of S and the small
+matrix ``G S⁻¹ Gᵀ``. Its dependent rows, of redundant constraints, get no force.
 """
 
 from .._jit import routine
 from .linear import lu_solve
-from .loads import tendon_lengths
+from .loads import loop_closure, loop_values, tendon_lengths
 from .manifold import relative_log
 from .tendons import T_LENGTH
 
@@ -61,8 +61,8 @@ def eliminate(c, A):
 
 @routine
 def holds(work):
-    """Whether any tendon has a prescribed length."""
-    count = 0
+    """Whether any tendon has a prescribed length, or there are loops."""
+    count = work.closure.shape[0]
     for k in range(work.hold.shape[0]):
         if work.hold[k, 0] == 1.0:
             count += 1
@@ -70,11 +70,13 @@ def holds(work):
 
 
 @routine
-def prepare_lengths(c, work, loads, q, v, u, S, pivot):
+def prepare_constraints(c, work, loads, q, v, u, S, pivot):
     """G, S⁻¹Gᵀ for the (scaled) factors of S; the columns of the steps must be known (after `residual_tangent`)."""
-    tendon_lengths(work, loads, q, v, u, work.rows[0])
+    n = work.hold.shape[0]
+    tendon_lengths(work, loads, q, v, u, work.rows[0, :n])
+    loop_closure(loads, q, v, u, work.rows[0, n:])
     scale = c.scale
-    for k in range(work.hold.shape[0]):
+    for k in range(work.rows.shape[1]):
         G, X = work.rows[0, k], work.rows[1, k]
         clear_known(c, G)
         for i in range(G.shape[0]):
@@ -86,50 +88,94 @@ def prepare_lengths(c, work, loads, q, v, u, S, pivot):
 
 @routine
 def solve_small(A, n):
-    """Solve A[:n, :n] x = A[:n, n] in place by elimination with pivots; x in A[:n, n]."""
+    """Solve A[:n, :n] x = A[:n, n] by elimination with full pivots; x in A[:n, n]. Dependent rows get x = 0.
+
+    Rows are equilibrated first; a pivot below 1e-9 of the largest ends the elimination. Returns the rank.
+    """
+    rank = 0
     for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
+        size = 0.0
+        for j in range(n):
+            size = max(size, abs(A[k, j]))
+        if size > 0.0:
+            for j in range(n + 1):
+                A[k, j] /= size
+    # the order of unknowns after exchanges of columns is kept in the last column of a work row: n is small, so search
+    order = A[n]
+    for k in range(n):
+        order[k] = k
+    first = 0.0
+    for k in range(n):
+        best, row, col = 0.0, k, k
+        for i in range(k, n):
+            for j in range(k, n):
+                if abs(A[i, j]) > best:
+                    best, row, col = abs(A[i, j]), i, j
+        if k == 0:
+            first = best
+        if best <= 1e-9 * first or best == 0.0:
+            break
+        rank += 1
         for j in range(n + 1):
-            A[k, j], A[best, j] = A[best, j], A[k, j]
-        if A[k, k] == 0.0:
-            continue
+            A[k, j], A[row, j] = A[row, j], A[k, j]
+        for i in range(n):
+            A[i, k], A[i, col] = A[i, col], A[i, k]
+        order[k], order[col] = order[col], order[k]
         for i in range(k + 1, n):
             f = A[i, k] / A[k, k]
-            for j in range(k, n + 1):
-                A[i, j] -= f * A[k, j]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
+            if f != 0.0:
+                for j in range(k, n + 1):
+                    A[i, j] -= f * A[k, j]
+    for k in range(rank, n):
+        A[k, n] = 0.0
+    for k in range(rank - 1, -1, -1):
+        for j in range(k + 1, rank):
             A[k, n] -= A[k, j] * A[j, n]
-        A[k, n] = A[k, n] / A[k, k] if A[k, k] != 0.0 else 0.0
+        A[k, n] /= A[k, k]
+    for k in range(n):  # back into the order of the unknowns, with the first column as scratch
+        A[int(order[k]), 0] = A[k, n]
+    for k in range(n):
+        A[k, n] = A[k, 0]
+    return rank
 
 
 @routine
-def correct_lengths(work, loads, law, q, v, u, step):
-    """Change the step S⁻¹(−r) so that prescribed lengths are met, and the tensions in u with it."""
-    tendon_lengths(work, loads, q, v, u, work.rows[2])
+def correct_constraints(work, loads, law, q, v, u, step):
+    """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
+
+    Returns the largest violation before the step.
+    """
+    n, m = work.hold.shape[0], work.rows.shape[1]
     hold, A = work.hold, work.schur
-    n = hold.shape[0]
-    for k in range(n):
-        for j in range(n):
+    tendon_lengths(work, loads, q, v, u, work.rows[2, :n])
+    loop_values(loads, q, v, u, step)
+    worst = 0.0
+    for k in range(m):
+        for j in range(m):
             A[k, j] = 0.0
         A[k, k] = 1.0
-        A[k, n] = 0.0
-        if hold[k, 0] == 1.0:
-            G = work.rows[0, k]
-            A[k, n] = work.tension[k, T_LENGTH] - hold[k, 1]
-            for i in range(G.shape[0]):
-                A[k, n] += G[i] * step[i]
-            for j in range(n):
-                A[k, j] = 0.0
-                if hold[j, 0] == 1.0:
-                    for i in range(G.shape[0]):
-                        A[k, j] += G[i] * work.rows[1, j, i]
-    solve_small(A, n)
-    for k in range(n):
-        if hold[k, 0] == 1.0:
-            u[law[k, 0]] += A[k, n]
+        A[k, m] = 0.0
+        if k < n and hold[k, 0] != 1.0:
+            continue
+        gap = work.tension[k, T_LENGTH] - hold[k, 1] if k < n else work.closure[k - n, 0]
+        worst = max(worst, abs(gap))
+        G = work.rows[0, k]
+        A[k, m] = gap
+        for i in range(G.shape[0]):
+            A[k, m] += G[i] * step[i]
+        for j in range(m):
+            A[k, j] = 0.0
+            if j >= n or hold[j, 0] == 1.0:
+                for i in range(G.shape[0]):
+                    A[k, j] += G[i] * work.rows[1, j, i]
+    solve_small(A, m)
+    for k in range(m):
+        if k >= n or hold[k, 0] == 1.0:
+            change = A[k, m]
+            if k < n:
+                u[law[k, 0]] += change
+            else:
+                work.multiplier[k - n] -= change
             for i in range(step.shape[0]):
-                step[i] -= A[k, n] * work.rows[1, k, i]
+                step[i] -= change * work.rows[1, k, i]
+    return worst

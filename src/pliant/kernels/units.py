@@ -8,7 +8,9 @@ them have one signature and know these tasks:
 * TANGENT: add to the tangent `out` (nv, nv) what K and N do not hold; weights cq, cv in work.message[0:2];
 * ENERGY: potential energy and the size of its parts into work.message[2:4];
 * INPUTS: add the derivatives with respect to the inputs to `out` (nu, nv);
-* LENGTHS: lengths of tendons into work.tension, their derivatives into `out` (tendons, nv).
+* LENGTHS: lengths of tendons into work.tension, their derivatives into `out` (tendons, nv);
+* VALUES: values, rates and accelerations of loop joints into work.closure;
+* CLOSURE: these, and their derivatives into `out` (rows, nv).
 """
 
 from .._call import array_at, unit
@@ -24,19 +26,23 @@ from .cables import (
 )
 from .contact import apply_contact, contact_cross_terms, contact_potential, contact_tangents, step_columns
 from .groups import (
+    CLOSURE,
     ENERGY,
     FORCES,
     INPUTS,
     LENGTHS,
     MATRICES,
     TANGENT,
+    VALUES,
     unpack_contact,
+    unpack_loops,
     unpack_tables,
     unpack_tendons,
     unpack_user,
     unpack_water,
     unpack_work,
 )
+from .loops import apply_loops, closure, loop_tangents
 from .tendons import T_STIFF
 from .user import USER_WIDTH, apply_user, evaluate, point_of
 from .water import apply_water, water_potential, water_tangents
@@ -126,6 +132,24 @@ def user_unit(task, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out):
         user_columns(t, work, user, array_at(u, (n_u,)), array_at(out, (n_u, n_v)))
 
 
+@unit
+def loops_unit(task, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out):
+    """Joints that close loops."""
+    ints, floats = array_at(i, (n_i,)), array_at(f, (n_f,))
+    t, work = unpack_tables(ints, floats), unpack_work(ints, array_at(w, (n_w,)))
+    loops = unpack_loops(ints, floats)
+    if task == FORCES:
+        apply_loops(loops, work.state, work.multiplier)
+    elif task == MATRICES:
+        loop_tangents(t, work, loops, task < 0, 1.0, work.out[0])
+    elif task == TANGENT:
+        loop_tangents(t, work, loops, task >= 0, work.message[0], array_at(out, (n_v, n_v)))
+    elif task == VALUES:
+        closure(t, work, loops, task < 0, work.rows[0])
+    elif task == CLOSURE:
+        closure(t, work, loops, task >= 0, array_at(out, (loops.row.shape[0], n_v)))
+
+
 @routine
 def add_projection(t, work, i, x, M, F, out):
     """out (nv,) += Jᵀ (M about x, F) for the point x of step i."""
@@ -160,4 +184,4 @@ def user_columns(t, work, user, u, B):
             u[j] = value
 
 
-UNIT_OF = (cables_unit, water_unit, contact_unit, user_unit)  # in the order of `groups`
+UNIT_OF = (cables_unit, water_unit, contact_unit, user_unit, loops_unit)  # in the order of `groups`

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
+from .closed import Closed
 from .driven import Driven
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
 from .loads import Contact, Dipole, DistributedWrench, Obstacle, PointWrench
+from .loops import Loop
 from .pose import PoseLike, as_pose
 from .sections import Material, Section
 from .shapes import Inertia, Shape
@@ -28,10 +30,21 @@ __all__ = ["Robot"]
 
 Parent = Link | Frame | str | None
 # attributes that hold named parts besides links and frames
-_NAMED = ("tendons", "motors", "motions", "stresses", "wrenches", "dipoles", "obstacles", "contacts", "user_loads")
+_NAMED = (
+    "tendons",
+    "motors",
+    "motions",
+    "stresses",
+    "wrenches",
+    "dipoles",
+    "obstacles",
+    "contacts",
+    "user_loads",
+    "loops",
+)
 
 
-class Robot(Driven, Surroundings):
+class Robot(Driven, Surroundings, Closed):
     """A tree of rods and rigid bodies, with what drives it and what acts on it.
 
     Parameters
@@ -70,6 +83,7 @@ class Robot(Driven, Surroundings):
         self.hydrodynamics: dict[str, Hydrodynamics] = {}
         self.obstacles: dict[str, Obstacle] = {}
         self.contacts: dict[str, Contact] = {}
+        self.loops: dict[str, Loop] = {}
         self.user_loads: dict[str, tuple[UserLoad, tuple[Frame | str, ...]]] = {}
 
     # ------------------------------------------------------------ building

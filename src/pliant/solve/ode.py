@@ -14,6 +14,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from .. import lie
 from ..system import System
+from .closure import constrained_acceleration
 from .drive import Drive
 from .motion import MotionSet
 
@@ -43,13 +44,14 @@ def _rate_matrix(quaternion: Array) -> Array:
 class ChartedODE:
     """Right-hand side and Jacobian in ambient coordinates."""
 
-    def __init__(self, system: System, drive: Drive, motion: MotionSet) -> None:
+    def __init__(self, system: System, drive: Drive, motion: MotionSet, baumgarte: float = 0.0) -> None:
         if motion.tendons:
             raise ValueError(
                 "tendons with control='length' need one of the α-methods, which solve for their tensions; use "
                 "method='generalized-alpha'."
             )
-        self.system, self.drive, self.motion = system, drive, motion
+        self.system, self.drive, self.motion, self.baumgarte = system, drive, motion, baumgarte
+        self.multipliers = np.zeros(len(system.loop_rows))
         c = system.internal
         self._q_of, self._v_of = c.shift[:, 0], c.shift[:, 1]
         self._spatial = c.spatial
@@ -78,11 +80,17 @@ class ChartedODE:
             out[q0 : q0 + 4] = 0.5 * _rate_matrix(q[q0 : q0 + 4]) @ v[v0 : v0 + 3]
             if free:
                 out[q0 + 4 : q0 + 7] = _rotation(q[q0 : q0 + 4]) @ v[v0 + 3 : v0 + 6]
-        out[self.system.nq :] = self.system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        if len(self.multipliers):
+            a, self.multipliers = constrained_acceleration(self.system, q, v, u, tau, known, self.baumgarte)
+        else:
+            a = self.system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        out[self.system.nq :] = a
         return out
 
     def jacobian(self, t: float, y: Array) -> Array:
-        """∂ẏ/∂y, exact for inputs that do not depend on the state."""
+        """∂ẏ/∂y, exact for inputs that do not depend on the state and open trees; with loops, for constant Ġ."""
+        if len(self.multipliers):
+            return self._differences(t, y)
         nq, nv = self.system.nq, self.system.nv
         q, v, known = self._state(t, y)
         u, tau = self.drive(t, q, v)
@@ -111,6 +119,17 @@ class ChartedODE:
         told = np.concatenate([self.motion.coordinates, self.system.known])
         J[told] = 0.0
         J[:, told] = 0.0
+        return J
+
+    def _differences(self, t: float, y: Array) -> Array:
+        """∂ẏ/∂y by forward differences."""
+        f0 = self.rhs(t, y)
+        J = np.empty((len(y), len(y)))
+        for k in range(len(y)):
+            h = 1.5e-8 * max(1.0, abs(y[k]))
+            moved = y.copy()
+            moved[k] += h
+            J[:, k] = (self.rhs(t, moved) - f0) / h
         return J
 
 

@@ -83,6 +83,8 @@ class Result:
     events : tuple of Event
     statistics : Statistics
     method : str
+    multipliers : ndarray (nt, rows)
+        Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
     """
 
     system: System
@@ -97,6 +99,7 @@ class Result:
     events: tuple[Event, ...] = ()
     statistics: Statistics = field(default_factory=Statistics)
     method: str = ""
+    multipliers: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __str__(self) -> str:
         """A few lines: what was run, how it went, how fast."""
@@ -144,14 +147,18 @@ class Result:
         pairs = [self.system.momentum(q, v) for q, v in zip(self.q, self.v)]
         return np.array([p.linear for p in pairs]), np.array([p.angular for p in pairs])
 
+    def _residual(self, k: int) -> Array:
+        """The residual at a stored time, with the forces of loop joints."""
+        if self.multipliers.size:
+            self.system.multipliers[:] = self.multipliers[k]
+        return self.system.residual(self.q[k], self.v[k], self.a[k], self.u[k], self.tau[k])
+
     def prescribed_forces(self) -> dict[str, Array]:
         """Generalised forces that drive prescribed joints, by the name of their motion, each (nt, dof) [N m, N].
 
         Spherical and free joints: moment and force in the axes of the moved frame.
         """
-        forces = np.array(
-            [self.system.residual(q, v, a, u, tau) for q, v, a, u, tau in zip(self.q, self.v, self.a, self.u, self.tau)]
-        ).reshape(len(self.t), self.system.nv)
+        forces = np.array([self._residual(k) for k in range(len(self.t))]).reshape(len(self.t), self.system.nv)
         return {name: forces[:, place_v] for name, (_q, place_v, _kind) in self.system.prescribed.items()}
 
     def power_balance(self) -> dict[str, Array]:
@@ -167,7 +174,7 @@ class Result:
         power = np.empty(len(self.t))
         for k, (q, v, a) in enumerate(zip(self.q, self.v, self.a)):
             inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + D @ v
-            r = system.residual(q, v, a, self.u[k], self.tau[k])
+            r = self._residual(k)
             r[system.known] = 0.0  # there it is the force that drives the coordinate, which does work too
             power[k] = v @ (inner - r)
         h = np.diff(self.t)
@@ -186,7 +193,10 @@ class Result:
         times = np.atleast_1d(np.asarray(t, dtype=float))
         if len(self.t) == 1 and np.all(times == self.t[0]):
             k = np.zeros(len(times), dtype=int)
-            return replace(self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k])
+            forces = self.multipliers[k] if len(self.multipliers) else self.multipliers
+            return replace(
+                self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k], multipliers=forces
+            )
         if len(self.t) < 2:
             raise ValueError(f"a result with {len(self.t)} stored times cannot be resampled ({self.message}).")
         slack = 1e-12 * max(1.0, abs(float(self.t[-1])))
@@ -208,6 +218,7 @@ class Result:
             self.events,
             self.statistics,
             self.method,
+            (1 - s) * self.multipliers[k] + s * self.multipliers[k + 1] if len(self.multipliers) else self.multipliers,
         )
 
     def _interval(self, k: int) -> tuple[float, Array, Array, float, Array, Array]:
@@ -249,7 +260,7 @@ class Result:
                 "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "v": e.v.tolist()} for e in self.events],
             }
             file.attrs["header"] = json.dumps(header)
-            for name in ("t", "q", "v", "a", "u", "tau"):
+            for name in ("t", "q", "v", "a", "u", "tau", "multipliers"):
                 file.create_dataset(name, data=getattr(self, name), compression="gzip", shuffle=True)
 
     @classmethod
@@ -261,7 +272,8 @@ class Result:
             if version < 1 or version > FORMAT:
                 raise ValueError(f"{path} has format {version}; this version of pliant reads 1 to {FORMAT}.")
             header = json.loads(file.attrs["header"])
-            arrays = {name: np.array(file[name]) for name in ("t", "q", "v", "a", "u", "tau")}
+            names = ("t", "q", "v", "a", "u", "tau", "multipliers")
+            arrays = {name: np.array(file[name]) for name in names if name in file}
         if tuple(header["dof_names"]) != system.dof_names:
             raise ValueError(
                 f"{path} was written for {header['system']!r} with {len(header['dof_names'])} dof, which are not those of "

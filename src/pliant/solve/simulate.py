@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 from ..model.validate import choice, finite, positive
 from ..system import System
+from .closure import close, consistent_velocity
 from .drive import Drive, State
 from .implicit import AlphaMethod
 from .motion import MotionSet
@@ -37,6 +38,8 @@ def simulate(
     u: Any = None,
     tau: Any = None,
     motion: Mapping[str, Any] | None = None,
+    project_velocity: bool = False,
+    baumgarte: float = 0.02,
     start: Any = None,
     velocity: ArrayLike | None = None,
     t0: float | None = None,
@@ -68,6 +71,10 @@ def simulate(
         Prescribed joints and tendon lengths by the name of their motion or tendon: a constant, a function of t, or a
         `Motion` with derivatives. What is not given stays as it starts. The force that it takes is in
         `Result.prescribed_forces`, tensions of tendons of prescribed length are in `Result.u`.
+    project_velocity : bool
+        With loops and an α-method: after each step also make the velocity obey the constraints.
+    baumgarte : float
+        With loops and an ODE method: time T_B [s] over which a drift of the closure is damped out.
     start : array (nq,), Equilibrium or Result, optional
         Initial configuration; a Result is continued from its last state. Neutral if left out.
     velocity : array (nv,), optional
@@ -128,6 +135,9 @@ def simulate(
         "motion": MotionSet(system, motion, q, begin),
     }
     options["motion"].joints_at(begin, q, v, np.zeros(system.nv))
+    options |= {"project": bool(project_velocity), "baumgarte": positive("baumgarte", baumgarte, unit="s")}
+    if system.loop_rows:
+        q, v = _closed(system, q, v)
     clock = time.perf_counter()
     stepper: Stepper
     if method in ODE_METHODS:
@@ -173,6 +183,19 @@ def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float |
     return q, v, t if t0 is None else finite("t0", t0, unit="s")
 
 
+def _closed(system: System, q: Array, v: Array) -> tuple[Array, Array]:
+    """Initial conditions that obey the loops."""
+    before = float(np.abs(system.closure(q)[0]).max())
+    q, gap = close(system, q)
+    if gap > 1e-9:
+        worst = system.loop_rows[int(np.argmax(np.abs(system.closure(q)[0])))]
+        raise ValueError(
+            f"the loops cannot be closed from this start: {worst!r} stays {gap:.3g} apart (at the start {before:.3g}). Mount "
+            "the robot with solve_statics first and start from that, or check the frames of the loop."
+        )
+    return q, consistent_velocity(system, q, v)
+
+
 def _output_times(output: ArrayLike | float | None, begin: float, end: float) -> Array | None:
     if output is None:
         return None
@@ -205,7 +228,7 @@ class _Run:
         self.found: list[Event] = []
         self.times = times
         self._next = 0
-        self.rows: list[tuple[float, Array, Array, Array, Array, Array]] = []
+        self.rows: list[tuple[float, Array, Array, Array, Array, Array, Array]] = []
         self.complete = False
         self._values = [float(f(State(stepper.t, stepper.q, stepper.v))) for f in self.functions]
         if times is None or abs(times[0] - stepper.t) <= 1e-12 * max(1.0, abs(end)):
@@ -217,7 +240,7 @@ class _Run:
         u = u.copy()
         for index, tension in self.stepper.tensions.items():
             u[index] = tension
-        self.rows.append((t, q.copy(), v.copy(), a.copy(), u, tau.copy()))
+        self.rows.append((t, q.copy(), v.copy(), a.copy(), u, tau.copy(), self.stepper.multipliers.copy()))
 
     def _outputs(self, t0: float, t1: float, a0: Array) -> None:
         """Store what is asked for in (t0, t1]."""
@@ -305,7 +328,7 @@ class _Run:
 
     def result(self, message: str, statistics: Statistics, name: str) -> Result:
         """What has been computed so far."""
-        t, q, v, a, u, tau = ([row[k] for row in self.rows] for k in range(6))
+        t, q, v, a, u, tau, multipliers = ([row[k] for row in self.rows] for k in range(7))
         n = len(t)
         return Result(
             self.system,
@@ -320,6 +343,7 @@ class _Run:
             tuple(self.found),
             statistics,
             name,
+            np.array(multipliers, dtype=float).reshape(n, len(self.system.loop_rows)),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..kernels import engine
 from ..kernels.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import Inputs, System
+from .closure import redundant
 from .motion import MotionSet
 
 __all__ = ["Equilibrium", "solve_statics"]
@@ -50,6 +51,8 @@ class Equilibrium:
         Load steps that were needed (1: a direct solve).
     message : str
         Why the iteration stopped, and what to try if it failed.
+    multipliers : ndarray (rows,)
+        Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
     """
 
     q: Array
@@ -61,6 +64,7 @@ class Equilibrium:
     iterations: int
     load_steps: int
     message: str
+    multipliers: Array = field(default_factory=lambda: np.zeros(0))
 
     def __str__(self) -> str:
         """One line."""
@@ -130,6 +134,12 @@ def solve_statics(
             raise ValueError(
                 f"input {name!r} is a result: the length of this tendon is prescribed. Give motion={{{name!r}: length}}."
             )
+    if system.loop_rows:
+        if moved.tendons:
+            raise ValueError(
+                "tendons with control='length' and loops together are not solved in statics yet; use tensions."
+            )
+        return mount(system, q0, inputs, forces, options)
     if moved.tendons:
         return _held(system, q0, inputs, forces, moved, options, load_steps)
     return _solve(system, q0, inputs, forces, options, load_steps)
@@ -319,3 +329,123 @@ def _newton(system: System, q: Array, u: Array, tau: Array, gravity: float, opti
         load_steps=1,
         message=_REASONS[int(status)],
     )
+
+
+# ---------------------------------------------------------------- closed loops
+
+
+def mount(system: System, q: Array, u: Array, tau: Array, options: tuple) -> Equilibrium:
+    """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C).
+
+    The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
+    """
+    tolerance, iterations, _radius, stable = options
+    open_by, _G = system.closure(q)
+    force = np.zeros(len(open_by))
+    s, step = 0.0, 1.0
+    total = steps = 0
+    result: tuple[Array, Array, bool, float, bool] | None = None
+    while s < 1.0:
+        goal = min(1.0, s + step)
+        trial = _constrained_newton(system, q, force, u, tau, (1.0 - goal) * open_by, tolerance, iterations, stable)
+        total += trial[5]
+        if trial[2]:
+            s, q, force, steps = goal, trial[0], trial[1], steps + 1
+            result = trial[:5]
+            step = min(1.0 - s if s < 1.0 else 1.0, 2.0 * step)
+            continue
+        step = 0.5 * min(step, 1.0 - s)
+        if step < 1e-4:
+            break
+    if s < 1.0 or result is None:
+        values = system.closure(q)[0]
+        worst = system.loop_rows[int(np.argmax(np.abs(values)))]
+        message = (
+            f"the loops could not be closed: {worst!r} is {np.abs(values).max():.3g} apart after {100 * s:.3g} % of the way; "
+            "check the frames of the loop, or start nearer"
+        )
+        return Equilibrium(q, u, tau, False, False, np.inf, total, max(steps, 1), message, force)
+    extra = redundant(system, q)
+    message = "converged" + (f" (redundant constraints: {', '.join(extra)})" if extra else "")
+    return Equilibrium(q, u, tau, True, result[4], result[3], total, steps, message, force)
+
+
+def _constrained_newton(
+    system: System,
+    q: Array,
+    force: Array,
+    u: Array,
+    tau: Array,
+    target: Array,
+    tolerance: float,
+    iterations: int,
+    stable: bool,
+) -> tuple[Array, Array, bool, float, bool, int]:
+    """Newton on r(q) − Gᵀλ = 0, e(q) = target. Returns q, λ, success, residual, stable, iterations.
+
+    Where the stiffness is not positive definite on the directions that the constraints leave, it is shifted there.
+    """
+    scale = np.where(system.known, 0.0, system.internal.scale)
+    zero = np.zeros(system.nv)
+    n, m = system.nv, len(force)
+    fixed = np.flatnonzero(system.known)
+    merit = np.inf
+    positive = False
+    for count in range(iterations):
+        system.multipliers[:] = force
+        K = scale[:, None] * system.residual_tangent(q, zero, zero, u, tau) * scale
+        r = scale * system.residual(q, zero, zero, u, tau)
+        values, G = system.closure(q)
+        G = G * scale
+        gap = values - target
+        if not (np.all(np.isfinite(r)) and np.all(np.isfinite(gap))):
+            return q, force, False, np.inf, False, count
+        K[fixed, fixed] = 1.0
+        size = max(
+            float(np.abs(scale * system.elastic_forces(q)).max()), float(np.abs(G.T * force).max(initial=0.0)), 1e-12
+        )
+        relative = float(np.abs(r).max()) / size
+        null = _null_space(G)
+        reduced = null.T @ K @ null
+        values_of = np.linalg.eigvalsh((reduced + reduced.T) / 2) if null.shape[1] else np.ones(1)
+        positive = bool(values_of[0] > 1e-12 * max(values_of[-1], 1e-300))
+        if (
+            relative <= tolerance
+            and np.abs(gap).max(initial=0.0) <= 1e-13 + 1e-11 * tolerance
+            and (positive or not stable)
+        ):
+            return q, force, True, relative, positive, count
+        if not positive and stable:
+            K = K + (1e-3 * abs(values_of[-1]) - 1.5 * min(values_of[0], 0.0)) * np.eye(n)
+        kkt = np.block([[K, -G.T], [G, np.zeros((m, m))]])
+        weight = np.sqrt(np.abs(np.diag(K)).max())
+        kkt[:n, n:] *= weight
+        kkt[n:, :n] *= weight
+        solution = np.linalg.lstsq(kkt, -np.concatenate([r, weight * gap]), rcond=1e-13)[0]
+        dq, dl = solution[:n], weight * solution[n:]
+        length = float(np.abs(dq).max())
+        factor = min(1.0, 1.0 / max(length, 1e-300))
+        if length < 1e-12 and relative < 1e-8 and np.abs(gap).max(initial=0.0) < 1e-12:
+            return q, force, bool(positive or not stable), relative, positive, count
+        for _ in range(12):
+            trial = system.integrate(q, factor * scale * dq)
+            system.multipliers[:] = force + factor * dl
+            new = np.abs(scale * system.residual(trial, zero, zero, u, tau)).max() / size + np.abs(
+                system.closure(trial)[0] - target
+            ).max(initial=0.0)
+            if new < 2.0 * merit or new < 1e-6 or not np.isfinite(merit):
+                break
+            factor *= 0.5
+        merit = float(new)
+        q, force = trial, force + factor * dl
+    return q, force, False, np.inf, positive, iterations
+
+
+def _null_space(G: Array) -> Array:
+    """Orthonormal directions that the rows of G leave free."""
+    if not len(G):
+        return np.eye(G.shape[1])
+    size = np.linalg.norm(G, axis=1)
+    _u, values, V = np.linalg.svd(G / np.where(size > 0, size, 1.0)[:, None])
+    rank = int(np.sum(values > 1e-9 * max(values[0], 1e-300)))
+    return np.asarray(V[rank:].T)

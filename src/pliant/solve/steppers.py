@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system import System
+from .closure import consistent_velocity, constrained_acceleration
 from .drive import Drive
 from .implicit import AlphaMethod, AlphaStepper
 from .interpolate import hermite
@@ -43,6 +44,10 @@ class Stepper(Protocol):
     def tensions(self) -> dict[int, float]:
         """Inputs that are unknowns, by their number."""
 
+    @property
+    def multipliers(self) -> Array:
+        """Forces of loop joints, one per constraint."""
+
     def advance(self, end: float) -> str | None:
         """One accepted step, not beyond `end`. Returns None, or why it failed and what to try."""
 
@@ -58,6 +63,7 @@ class _Alpha:
     ) -> None:
         self.system, self.drive, self.t = system, drive, t
         self.motion: MotionSet = options["motion"]
+        self.project: bool = options["project"]
         self.statistics: Statistics = options["statistics"]
         u, tau = drive(t, q, v)
         self.tensions = self.motion.start_tensions(t, q, v, u, tau)
@@ -66,7 +72,10 @@ class _Alpha:
             u[index] = tension
         known = np.zeros(system.nv)
         self.motion.joints_at(t, q, v, known)
-        a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        if system.loop_rows:
+            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known)
+        else:
+            a, self.multipliers = system.forward_dynamics(q, v, tau, u=u, prescribed=known), np.zeros(0)
         if not np.all(np.isfinite(a)):
             raise ValueError(
                 f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
@@ -104,6 +113,7 @@ class _Alpha:
     def _try(self, t: float, h: float) -> tuple[str, float]:
         """Try a step of length h that ends at t, with prescribed motion and tensions that only pull."""
         u, tau = self._drive(t)
+        self.system.multipliers[:] = self.multipliers
         if not self.motion.active:
             return self._core.try_step(h, u, tau)
         self.motion.joints_at(t, *self._core.new)
@@ -144,6 +154,10 @@ class _Alpha:
         self._last = (self.t, self.q.copy(), self.v.copy())
         self._core.accept()
         self.t = t
+        if len(self.multipliers):
+            self.multipliers = self.system.multipliers.copy()
+            if self.project:
+                self._core.v[:] = consistent_velocity(self.system, self.q, self.v)
         if self.motion.tendons:
             self.tensions = self._found
 
@@ -263,7 +277,7 @@ class OdeStepper:
         self.system = system
         self.statistics: Statistics = options["statistics"]
         self.tensions: dict[int, float] = {}
-        self._ode = ChartedODE(system, drive, options["motion"])
+        self._ode = ChartedODE(system, drive, options["motion"], options["baumgarte"])
         self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
         self.t, self.q, self.v = t, q.copy(), v.copy()
         self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
@@ -287,6 +301,11 @@ class OdeStepper:
         self.a = acceleration
         self.statistics.steps += 1
         return None
+
+    @property
+    def multipliers(self) -> Array:
+        """Forces of loop joints at the end of the last step."""
+        return self._ode.multipliers
 
     def at(self, t: float) -> tuple[Array, Array]:
         """The integrator's own dense output."""

@@ -1,0 +1,44 @@
+"""The part of a robot's description that closes loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .joints import Fixed, Joint
+from .links import Frame, Link
+from .loops import Loop
+
+__all__ = ["Closed"]
+
+
+class Closed:
+    """Mixin of `Robot`: loop joints."""
+
+    loops: dict[str, Loop]
+
+    # what the other parts of `Robot` provide
+    resolve: Callable[..., Frame]
+    _check_name: Callable[[str], None]
+
+    def add_loop(
+        self, name: str, a: Link | Frame | str, b: Link | Frame | str | None = None, *, joint: Joint | None = None
+    ) -> Loop:
+        """Close a loop by a joint between two frames; see `Loop`.
+
+        Parameters
+        ----------
+        name : str
+        a, b : link, frame or name
+            The frames that the joint connects; the world if b is left out.
+        joint : Joint, optional
+            What may still move; fixed if left out.
+        """
+        self._check_name(name)
+        if joint is not None and not isinstance(joint, Joint):
+            raise TypeError(f"loop {name!r}: joint = {joint!r} must be a joint such as Revolute('z').")
+        try:
+            loop = Loop(self.resolve(a, field="a"), self.resolve(b, field="b"), Fixed() if joint is None else joint)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"loop {name!r}: {error}") from None
+        self.loops[name] = loop
+        return loop

@@ -1,0 +1,96 @@
+"""Closed loops for the solvers: closing them, consistent velocities and accelerations, redundant constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ..system import System
+
+__all__ = ["close", "consistent_velocity", "constrained_acceleration", "redundant"]
+
+Array = NDArray[np.float64]
+_CUTOFF = 1e-9  # singular values below this, relative to the largest, belong to dependent constraints
+
+
+def _solve(A: Array, b: Array) -> Array:
+    """Least-squares solution of a symmetric system whose rows may depend on each other."""
+    size = np.sqrt(np.maximum(np.abs(np.diag(A)), 1e-300))
+    scaled = A / size[:, None] / size
+    return np.asarray(scipy.linalg.lstsq(scaled, b / size, cond=_CUTOFF)[0] / size)
+
+
+def redundant(system: System, q: Array) -> list[str]:
+    """Names of constraints that follow from the others at q, by a pivoted decomposition of their derivatives."""
+    _values, G = system.closure(q)
+    G = np.where(system.known, 0.0, G) * system.internal.scale
+    size = np.linalg.norm(G, axis=1)
+    G = G / np.where(size > 0, size, 1.0)[:, None]
+    if not len(G):
+        return []
+    _q, R, order = scipy.linalg.qr(G.T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > _CUTOFF * max(diagonal[0], 1e-300)))
+    return [system.loop_rows[k] for k in sorted(order[rank:])]
+
+
+def close(system: System, q: Array, *, iterations: int = 100) -> tuple[Array, float]:
+    """Move q by the least scaled amount until all loops are closed; returns it and the largest remaining gap."""
+    weight = np.where(system.known, 0.0, system.internal.scale**2)
+    values, G = system.closure(q)
+    gap = float(np.abs(values).max(initial=0.0))
+    for _ in range(iterations):
+        if gap < 1e-14:
+            break
+        step = -weight * (G.T @ _solve((G * weight) @ G.T, values))
+        size = float(np.abs(step / system.internal.scale).max())
+        step *= min(1.0, 0.5 / max(size, 1e-300))
+        for _half in range(12):
+            trial = system.integrate(q, step)
+            values, G = system.closure(trial)
+            new = float(np.abs(values).max())
+            if new < gap or gap < 1e-12:
+                break
+            step *= 0.5
+        if new >= gap:
+            break
+        q, gap = trial, new
+    return q, gap
+
+
+def consistent_velocity(system: System, q: Array, v: Array) -> Array:
+    """The velocity nearest to v, in kinetic energy, that keeps all loops closed."""
+    _values, G = system.closure(q)
+    free = ~system.known
+    X = np.zeros_like(G.T)
+    mass = system.mass_matrix(q)[np.ix_(free, free)]
+    X[free] = scipy.linalg.solve(mass, G.T[free], assume_a="pos")
+    return v - X @ _solve(G @ X, G @ v)
+
+
+def constrained_acceleration(
+    system: System,
+    q: Array,
+    v: Array,
+    u: Array,
+    tau: Array,
+    prescribed: Array,
+    baumgarte: float = 0.0,
+) -> tuple[Array, Array]:
+    """Acceleration and multipliers of the index-1 form: ``G a = −Ġ v − 2 ė/T − e/T²`` (T = baumgarte, none if 0)."""
+    multiplier = system.multipliers
+    multiplier[:] = 0.0
+    a = system.forward_dynamics(q, v, tau, u=u, prescribed=prescribed)
+    values, G = system.closure(q, v)
+    rates = system.closure_rates
+    target = -rates[:, 1]
+    if baumgarte > 0.0:
+        target = target - 2.0 * rates[:, 0] / baumgarte - values / baumgarte**2
+    free = ~system.known
+    X = np.zeros_like(G.T)
+    mass = system.mass_matrix(q)[np.ix_(free, free)]
+    X[free] = scipy.linalg.solve(mass, G.T[free], assume_a="pos")
+    force = _solve(G @ X, target - G @ a)
+    multiplier[:] = force
+    return a + X @ force, force.copy()
