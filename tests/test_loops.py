@@ -1,5 +1,7 @@
 """Loop joints: exact derivatives, and what closes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,108 @@ def test_values_rates_and_accelerations(joint):
         system.multipliers[:] = 0.0
         system.multipliers[k] = 1.0
         np.testing.assert_allclose(system.residual(q, zero, zero) - r0, -G[k], atol=1e-11 * max(1, np.abs(r0).max()))
+
+
+# ---------------------------------------------------------------- a soft loop
+
+
+def bow(**options: object) -> pl.Robot:
+    """Two soft legs on the ground whose tips are pinned together, and a cable along one of them."""
+    robot = pl.Robot("bow", gravity=(0, 0, 0))
+    material = pl.Material(young=1e7, poisson=0.4, density=1200.0, viscosity=1e4)
+    legs = []
+    for k, y in enumerate((-0.2, 0.2)):
+        legs.append(
+            robot.add_rod(
+                f"leg{k}", offset=(0, y, 0), joint=pl.Revolute("z", stiffness=0.05), length=0.5, section=pl.Circle(0.006),
+                material=material, strains=pl.Strains(bending_z=3),
+            )
+        )  # fmt: skip
+    robot.add_loop("pin", legs[0].tip, legs[1].tip, joint=pl.Revolute("z"))
+    robot.add_tendon("cable", legs[0], y=0.004, **options)
+    return robot
+
+
+def test_mounting_from_an_open_configuration():
+    system = bow().compile()
+    assert np.abs(system.closure(system.neutral())[0]).max() == pytest.approx(0.4)
+    eq = pl.solve_statics(system)
+    assert eq.success, eq.message
+    assert eq.stable
+    assert np.abs(system.closure(eq.q)[0]).max() < 1e-12
+    # symmetric about the middle, and nothing but the pin's force at the tips
+    a, b = system.pose("leg0.tip", eq.q)[:3, 3], system.pose("leg1.tip", eq.q)[:3, 3]
+    np.testing.assert_allclose(a, b, atol=1e-12)
+    assert abs(a[1]) < 1e-9
+    wrench = system.loop_wrench("pin", eq.q, eq.multipliers, axes="world")
+    assert abs(wrench[3]) < 1e-8 * np.abs(wrench).max()  # no pull along the axis of symmetry
+    G = system.closure(eq.q)[1]
+    zero = np.zeros(system.nv)
+    system.multipliers[:] = 0.0
+    np.testing.assert_allclose(system.residual(eq.q, zero, zero), G.T @ eq.multipliers, atol=1e-9)
+
+
+def test_a_cable_of_prescribed_length_in_a_loop():
+    system = bow(control="length").compile()
+    rest = pl.solve_statics(bow().compile())
+    length = bow().compile().tendon_lengths(rest.q)[0][0]
+    eq = pl.solve_statics(system, motion={"cable": length - 0.002}, start=rest)
+    assert eq.success, eq.message
+    np.testing.assert_allclose(system.tendon_lengths(eq.q)[0][0], length - 0.002, atol=1e-12)
+    assert eq.u[0] > 0
+    again = pl.solve_statics(bow().compile(), {"cable": eq.u[0]}, start=rest)
+    np.testing.assert_allclose(again.q, eq.q, atol=1e-7)
+    too_long = pl.solve_statics(system, motion={"cable": length + 0.002}, start=rest)
+    assert not too_long.success
+    assert "slack" in too_long.message
+
+
+def test_modes_and_linearisation_of_a_loop():
+    """The frequency of the loop's first mode is that of its small free motion."""
+    system = bow().compile()
+    eq = pl.solve_statics(system)
+    found = pl.modes(system, eq)
+    assert found.shapes.shape[1] == system.nv - 2  # planar: two of the five rows count
+    np.testing.assert_allclose(system.closure(eq.q)[1] @ found.shapes, 0, atol=1e-9 * np.abs(found.shapes).max())
+    assert np.all(found.frequencies > 0)
+    shape = found.shapes[:, 0] / np.abs(found.shapes[:, 0]).max()
+    frequency = found.frequencies[0]
+    robot = bow()
+    robot.links = [
+        link if not link.is_rod else replace(link, content=replace(link.content, damping=np.zeros(6)))
+        for link in robot.links
+    ]
+    undamped = robot.compile()
+    q = undamped.integrate(eq.q, 1e-4 * shape)
+    result = pl.simulate(undamped, 2.0 / frequency, start=q, step=0.002 / frequency, rho=1.0)
+    k = int(np.argmax(np.abs(shape)))
+    x = result.q[:, k] - eq.q[k]
+    crossings = result.t[1:][np.diff(np.sign(x)) != 0]
+    assert np.diff(crossings).mean() == pytest.approx(0.5 / frequency, rel=5e-3)
+    linear = pl.linearize(system, eq)
+    assert np.linalg.eigvals(linear.A).real.max() < 1e-4  # zero for motions that would open the loop
+    assert found.eigenvalues.real.max() < 0
+
+
+def test_static_jacobian_of_a_loop():
+    system = bow().compile()
+    eq = pl.solve_statics(system, {"cable": 1.0})
+    J = pl.static_jacobian(system, eq, "leg0.tip")
+    h = 1e-3
+    plus, minus = (pl.solve_statics(system, {"cable": 1.0 + s * h}, start=eq) for s in (1, -1))
+    tip = [system.pose("leg0.tip", e.q)[:3, 3] for e in (plus, minus)]
+    np.testing.assert_allclose(J[3:, 0], (tip[0] - tip[1]) / (2 * h), atol=1e-7)
+
+
+def test_a_loop_that_cannot_close():
+    robot = pl.Robot("short", gravity=(0, 0, 0))
+    a = robot.add_body(
+        "a", joint=pl.Revolute("z", stiffness=0.1), mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01)
+    )
+    robot.add_loop("pin", a.at((0.2, 0, 0)), "world", joint=pl.Spherical())
+    system = robot.compile()
+    eq = pl.solve_statics(system)
+    assert not eq.success
+    assert "'pin: position x' is 0.2" in eq.message
+    with pytest.raises(ValueError, match=r"cannot be closed from this start: 'pin: position x' stays 0\.2 apart"):
+        pl.simulate(system, 1.0)

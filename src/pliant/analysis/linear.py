@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import lie
 from ..model.validate import choice
+from ..solve.closure import null_space
 from ..solve.statics import Equilibrium
 from ..system import FrameLike, Inputs, Reference, System
 
@@ -60,6 +61,12 @@ class Modes:
 def _state(
     system: System, state: Equilibrium | ArrayLike, v: ArrayLike | None, u: Inputs, tau: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array]:
+    if len(system.loop_rows):
+        if not isinstance(state, Equilibrium):
+            raise ValueError(
+                "a robot with loops is linearised about an Equilibrium, which holds the forces of its joints."
+            )
+        system.multipliers[:] = state.multipliers
     if isinstance(state, Equilibrium):
         q = state.q
         inputs = state.u if u is None else system.inputs(u)
@@ -101,11 +108,21 @@ def linearize(
         twist = np.zeros(6)
         twist[:k] = velocity[v0 : v0 + k]
         A[v0 : v0 + k, v0 : v0 + k] = -lie.ad(twist)[:k, :k]
-    A[n:, :n] = d.dq
-    A[n:, n:] = d.dv
+    P = _projector(system, q, d.dtau) if len(system.loop_rows) else np.eye(n)
+    if len(system.loop_rows) and np.any(velocity):
+        raise ValueError("a robot with loops is linearised at rest; leave out v.")
+    A[n:, :n] = P @ d.dq
+    A[n:, n:] = P @ d.dv
     B = np.zeros((2 * n, system.nu))
-    B[n:] = d.dtau @ system.actuation_matrix(q, velocity, inputs)
+    B[n:] = P @ d.dtau @ system.actuation_matrix(q, velocity, inputs)
     return Linearization(A, B, d.a)
+
+
+def _projector(system: System, q: Array, inverse_mass: Array) -> Array:
+    """1 − M⁻¹Gᵀ(G M⁻¹ Gᵀ)⁺G: accelerations that keep loops closed, at rest."""
+    G = system.closure(q)[1]
+    X = inverse_mass @ G.T
+    return np.eye(system.nv) - X @ np.linalg.pinv(G @ X, rcond=1e-9, hermitian=True) @ G
 
 
 def modes(
@@ -133,16 +150,25 @@ def modes(
     K = system.residual_tangent(q, v, v, inputs, forces)
     M = system.mass_matrix(q)
     D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0))
-    free = ~system.known
-    values, found = scipy.linalg.eigh(((K + K.T) / 2)[np.ix_(free, free)], M[np.ix_(free, free)])
-    shapes = np.zeros((system.nv, len(values)))
-    shapes[free] = found
+    Z = np.eye(system.nv)[:, ~system.known]
+    if len(system.loop_rows):
+        scale = system.internal.scale
+        Z = scale[:, None] * null_space(system.closure(q)[1] * np.where(system.known, 0.0, scale))
+        Z = Z[:, np.abs(Z[~system.known]).max(axis=0) > 0] if np.any(system.known) else Z
+    values, found = scipy.linalg.eigh(Z.T @ ((K + K.T) / 2) @ Z, Z.T @ M @ Z)
+    shapes = Z @ found
     count = len(values) if n is None else min(n, len(values))
     omega = np.sign(values) * np.sqrt(np.abs(values))
     modal_damping = np.einsum("ik,ij,jk->k", shapes, D, shapes)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(omega > 0, modal_damping / (2 * np.abs(omega)), 0.0)
-    eigenvalues = np.linalg.eigvals(linearize(system, q, u=inputs, tau=forces).A).astype(np.complex128)
+    if len(system.loop_rows):
+        m = Z.shape[1]
+        inverse = np.linalg.inv(Z.T @ M @ Z)
+        A = np.block([[np.zeros((m, m)), np.eye(m)], [-inverse @ Z.T @ K @ Z, -inverse @ Z.T @ D @ Z]])
+    else:
+        A = linearize(system, state, u=inputs, tau=forces).A
+    eigenvalues = np.linalg.eigvals(A).astype(np.complex128)
     order = np.argsort(np.abs(eigenvalues), kind="stable")
     return Modes(omega[:count] / (2 * np.pi), shapes[:, :count], eigenvalues[order], ratios[:count])
 
@@ -163,4 +189,12 @@ def static_jacobian(
     B = system.actuation_matrix(q, v, inputs)
     K[system.known] = K[:, system.known] = B[system.known] = 0.0
     K[system.known, system.known] = 1.0
-    return system.jacobian(frame, q, reference=reference) @ np.linalg.solve(K, B)
+    J = system.jacobian(frame, q, reference=reference)
+    if len(system.loop_rows):
+        G = np.where(system.known, 0.0, system.closure(q)[1])
+        n, m = system.nv, len(G)
+        size = np.sqrt(np.abs(np.diag(K)).max())
+        kkt = np.block([[K, -size * G.T], [size * G, np.zeros((m, m))]])
+        right = np.vstack([B, np.zeros((m, system.nu))])
+        return J @ np.linalg.lstsq(kkt, right, rcond=1e-13)[0][:n]
+    return J @ np.linalg.solve(K, B)

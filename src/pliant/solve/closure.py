@@ -94,3 +94,13 @@ def constrained_acceleration(
     force = _solve(G @ X, target - G @ a)
     multiplier[:] = force
     return a + X @ force, force.copy()
+
+
+def null_space(G: Array) -> Array:
+    """Orthonormal directions that the rows of G leave free."""
+    if not len(G):
+        return np.eye(G.shape[1])
+    size = np.linalg.norm(G, axis=1)
+    _u, values, V = np.linalg.svd(G / np.where(size > 0, size, 1.0)[:, None])
+    rank = int(np.sum(values > 1e-9 * max(values[0], 1e-300)))
+    return np.asarray(V[rank:].T)

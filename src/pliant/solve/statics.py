@@ -13,7 +13,7 @@ from ..kernels import engine
 from ..kernels.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import Inputs, System
-from .closure import redundant
+from .closure import null_space, redundant
 from .motion import MotionSet
 
 __all__ = ["Equilibrium", "solve_statics"]
@@ -135,11 +135,7 @@ def solve_statics(
                 f"input {name!r} is a result: the length of this tendon is prescribed. Give motion={{{name!r}: length}}."
             )
     if system.loop_rows:
-        if moved.tendons:
-            raise ValueError(
-                "tendons with control='length' and loops together are not solved in statics yet; use tensions."
-            )
-        return mount(system, q0, inputs, forces, options)
+        return mount(system, q0, inputs, forces, options, moved)
     if moved.tendons:
         return _held(system, q0, inputs, forces, moved, options, load_steps)
     return _solve(system, q0, inputs, forces, options, load_steps)
@@ -334,20 +330,51 @@ def _newton(system: System, q: Array, u: Array, tau: Array, gravity: float, opti
 # ---------------------------------------------------------------- closed loops
 
 
-def mount(system: System, q: Array, u: Array, tau: Array, options: tuple) -> Equilibrium:
+class _Rows:
+    """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
+
+    def __init__(self, system: System, moved: MotionSet) -> None:
+        self.system = system
+        lengths = moved.lengths_at(0.0)
+        self.loops = len(system.loop_rows)
+        self.tendons = list(lengths)
+        self.target = np.array(list(lengths.values()))
+        self.index = [system.input_names.index(name) for name in system.held_tendons]
+        self.names = [*system.loop_rows, *(f"length of {name}" for name in system.held_tendons)]
+
+    def __call__(self, q: Array) -> tuple[Array, Array]:
+        """Values and derivatives."""
+        values, G = self.system.closure(q)
+        if not self.tendons:
+            return values, G
+        ell, J = self.system.tendon_lengths(q)
+        return np.concatenate([values, ell[self.tendons] - self.target]), np.vstack([G, J[self.tendons]])
+
+    def put(self, force: Array, u: Array) -> Array:
+        """Write multipliers into the system; returns the inputs with the tensions."""
+        self.system.multipliers[:] = force[: self.loops]
+        if not self.tendons:
+            return u
+        u = u.copy()
+        u[self.index] = -force[self.loops :]
+        return u
+
+
+def mount(system: System, q: Array, u: Array, tau: Array, options: tuple, moved: MotionSet) -> Equilibrium:
     """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C).
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
     """
     tolerance, iterations, _radius, stable = options
-    open_by, _G = system.closure(q)
+    rows = _Rows(system, moved)
+    open_by, _G = rows(q)
     force = np.zeros(len(open_by))
     s, step = 0.0, 1.0
     total = steps = 0
     result: tuple[Array, Array, bool, float, bool] | None = None
     while s < 1.0:
         goal = min(1.0, s + step)
-        trial = _constrained_newton(system, q, force, u, tau, (1.0 - goal) * open_by, tolerance, iterations, stable)
+        trial = _constrained_newton(rows, q, force, u, tau, (1.0 - goal) * open_by, tolerance, iterations, stable)
         total += trial[5]
         if trial[2]:
             s, q, force, steps = goal, trial[0], trial[1], steps + 1
@@ -358,20 +385,35 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: tuple) -> Equ
         if step < 1e-4:
             break
     if s < 1.0 or result is None:
-        values = system.closure(q)[0]
-        worst = system.loop_rows[int(np.argmax(np.abs(values)))]
+        values = rows(q)[0]
+        worst = rows.names[int(np.argmax(np.abs(values)))]
         message = (
             f"the loops could not be closed: {worst!r} is {np.abs(values).max():.3g} apart after {100 * s:.3g} % of the way; "
             "check the frames of the loop, or start nearer"
         )
-        return Equilibrium(q, u, tau, False, False, np.inf, total, max(steps, 1), message, force)
+        return Equilibrium(q, u, tau, False, False, np.inf, total, max(steps, 1), message, force[: rows.loops])
     extra = redundant(system, q)
     message = "converged" + (f" (redundant constraints: {', '.join(extra)})" if extra else "")
-    return Equilibrium(q, u, tau, True, result[4], result[3], total, steps, message, force)
+    u = rows.put(force, u)
+    slack = [
+        name for name, i in zip(system.held_tendons, rows.index) if u[i] < 0.0 and not system.robot.tendons[name].push
+    ]
+    if slack:
+        message = f"tendon {slack[0]!r} would have to push: with this length it is slack; give it tension control or push=True"
+        return Equilibrium(q, u, tau, False, result[4], result[3], total, steps, message, force[: rows.loops])
+    return Equilibrium(q, u, tau, True, result[4], result[3], total, steps, message, force[: rows.loops])
+
+
+def _static_tangent(system: System, q: Array, u: Array, tau: Array) -> tuple[Array, Array]:
+    """Residual at rest and its derivative, for tensions of any sign."""
+    r, K, p = np.empty(system.nv), np.empty((1, system.nv, system.nv)), np.zeros(engine.PARAMETERS)
+    p[0] = 1.0
+    system.run_job(engine.TANGENT, q, u=u, tau=tau, force=r, p=p, S=K)
+    return r, K[0]
 
 
 def _constrained_newton(
-    system: System,
+    rows: _Rows,
     q: Array,
     force: Array,
     u: Array,
@@ -385,17 +427,17 @@ def _constrained_newton(
 
     Where the stiffness is not positive definite on the directions that the constraints leave, it is shifted there.
     """
+    system = rows.system
     scale = np.where(system.known, 0.0, system.internal.scale)
-    zero = np.zeros(system.nv)
     n, m = system.nv, len(force)
     fixed = np.flatnonzero(system.known)
     merit = np.inf
     positive = False
     for count in range(iterations):
-        system.multipliers[:] = force
-        K = scale[:, None] * system.residual_tangent(q, zero, zero, u, tau) * scale
-        r = scale * system.residual(q, zero, zero, u, tau)
-        values, G = system.closure(q)
+        u = rows.put(force, u)
+        r, K = _static_tangent(system, q, u, tau)
+        r, K = scale * r, scale[:, None] * K * scale
+        values, G = rows(q)
         G = G * scale
         gap = values - target
         if not (np.all(np.isfinite(r)) and np.all(np.isfinite(gap))):
@@ -405,7 +447,7 @@ def _constrained_newton(
             float(np.abs(scale * system.elastic_forces(q)).max()), float(np.abs(G.T * force).max(initial=0.0)), 1e-12
         )
         relative = float(np.abs(r).max()) / size
-        null = _null_space(G)
+        null = null_space(G)
         reduced = null.T @ K @ null
         values_of = np.linalg.eigvalsh((reduced + reduced.T) / 2) if null.shape[1] else np.ones(1)
         positive = bool(values_of[0] > 1e-12 * max(values_of[-1], 1e-300))
@@ -429,23 +471,12 @@ def _constrained_newton(
             return q, force, bool(positive or not stable), relative, positive, count
         for _ in range(12):
             trial = system.integrate(q, factor * scale * dq)
-            system.multipliers[:] = force + factor * dl
-            new = np.abs(scale * system.residual(trial, zero, zero, u, tau)).max() / size + np.abs(
-                system.closure(trial)[0] - target
-            ).max(initial=0.0)
+            tried = rows.put(force + factor * dl, u)
+            rest = np.abs(scale * _static_tangent(system, trial, tried, tau)[0]).max() / size
+            new = rest + np.abs(rows(trial)[0] - target).max(initial=0.0)
             if new < 2.0 * merit or new < 1e-6 or not np.isfinite(merit):
                 break
             factor *= 0.5
         merit = float(new)
         q, force = trial, force + factor * dl
     return q, force, False, np.inf, positive, iterations
-
-
-def _null_space(G: Array) -> Array:
-    """Orthonormal directions that the rows of G leave free."""
-    if not len(G):
-        return np.eye(G.shape[1])
-    size = np.linalg.norm(G, axis=1)
-    _u, values, V = np.linalg.svd(G / np.where(size > 0, size, 1.0)[:, None])
-    rank = int(np.sum(values > 1e-9 * max(values[0], 1e-300)))
-    return np.asarray(V[rank:].T)
