@@ -289,9 +289,9 @@ def trace_equilibria(
     Brent's method on s. Two eigenvalues that cross zero in opposite directions within one step go unnoticed; lower
     `max_step` if that is a concern.
     """
-    if np.any(system.known) or system.held_tendons:
+    if np.any(system.known) or system.held_tendons or system.loop_rows:
         raise ValueError(
-            "trace_equilibria does not know prescribed motion yet: leave out add_motion and control='length', or follow "
+            "trace_equilibria does not know prescribed motion and loops yet: leave out add_motion and control='length', or follow "
             "the equilibria with solve_statics(motion=...) step by step."
         )
     if not isinstance(system, System):
