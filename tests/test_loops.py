@@ -184,3 +184,36 @@ def test_a_loop_that_cannot_close():
     assert "'pin: position x' is 0.2" in eq.message
     with pytest.raises(ValueError, match=r"cannot be closed from this start: 'pin: position x' stays 0\.2 apart"):
         pl.simulate(system, 1.0)
+
+
+def test_redundant_constraints_have_names():
+    system = bow().compile()
+    eq = pl.solve_statics(system)
+    found = pl.redundant_constraints(system, eq.q)
+    assert found == ["pin: position z", "pin: tilt 1", "pin: tilt 2"]
+    assert "redundant constraints: pin: position z" in eq.message
+
+
+def test_projected_velocities():
+    system = bow().compile()
+    eq = pl.solve_statics(system)
+    for project in (False, True):
+        result = pl.simulate(system, 0.5, u={"cable": 2.0}, start=eq, step=0.01, project_velocity=project)
+        assert result.success
+        assert result.multipliers.shape == (len(result.t), 5)
+        rates = [np.abs(system.closure(q)[1] @ v).max() for q, v in zip(result.q, result.v)]
+        assert (max(rates) < 1e-12) == project
+        assert max(np.abs(system.closure(q)[0]).max() for q in result.q) < 1e-12
+
+
+def test_index_one_with_baumgarte():
+    """The ODE methods agree with the α-method, and stay closed."""
+    system = bow().compile()
+    eq = pl.solve_statics(system)
+    fine = pl.simulate(system, 0.3, u={"cable": 2.0}, start=eq, step=2.5e-4, output=0.05)
+    result = pl.simulate(system, 0.3, u={"cable": 2.0}, start=eq, method="radau", rtol=1e-6, atol=1e-8, output=0.05)
+    assert result.success, result.message
+    assert max(np.abs(system.closure(q)[0]).max() for q in result.q) < 1e-6
+    scale = system.internal.scale
+    assert (np.abs(result.q - fine.q) / scale).max() < 1e-4
+    np.testing.assert_allclose(result.multipliers[-1][:2], fine.multipliers[-1][:2], rtol=2e-2, atol=1e-3)

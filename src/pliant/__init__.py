@@ -40,6 +40,7 @@ from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, R
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
 from .model.user import UserLoad, compiled_load
+from .solve.closure import redundant_constraints
 from .solve.continuation import Branch, SpecialPoint, trace_equilibria
 from .solve.motion import Motion
 from .solve.result import Event, Result
@@ -123,6 +124,7 @@ __all__ = [
     "lie",
     "linearize",
     "modes",
+    "redundant_constraints",
     "rotate",
     "simulate",
     "solve_statics",

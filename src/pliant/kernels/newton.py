@@ -24,6 +24,7 @@ from .prescribed import (
 )
 from .residual import residual, residual_tangent
 
+CLOSED = 1e-13  # m, rad: a loop that is open by less is closed
 CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
 
 
@@ -250,7 +251,7 @@ def polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, r, step):
         residual(t, work, c, loads, q1, v1, w1, u, tau, r)  # sets the poses
         for k in range(step.shape[0]):
             step[k] = 0.0
-        if correct_constraints(work, loads, law, q1, v1, u, step) < 1e-13:
+        if correct_constraints(work, loads, law, q1, v1, u, step, CLOSED) < CLOSED:
             break
         for k in range(step.shape[0]):
             move[k] += step[k]
@@ -320,7 +321,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             for k in range(nv):
                 step[k] *= scale[k]
             if held:
-                gap = correct_constraints(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
+                gap = correct_constraints(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step, 0.0)
             size = weighted_norm(step, weight)
             if not size < 1e30:
                 break

@@ -140,10 +140,10 @@ def solve_small(A, n):
 
 
 @routine
-def correct_constraints(work, loads, law, q, v, u, step):
+def correct_constraints(work, loads, law, q, v, u, step, enough):
     """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
 
-    Returns the largest violation before the step.
+    Returns the largest violation before the step; nothing is changed if that is below `enough`.
     """
     n, m = work.hold.shape[0], work.rows.shape[1]
     hold, A = work.hold, work.schur
@@ -168,6 +168,8 @@ def correct_constraints(work, loads, law, q, v, u, step):
             if j >= n or hold[j, 0] == 1.0:
                 for i in range(G.shape[0]):
                     A[k, j] += G[i] * work.rows[1, j, i]
+    if worst < enough:
+        return worst
     solve_small(A, m)
     for k in range(m):
         if k >= n or hold[k, 0] == 1.0:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..system import System
 
-__all__ = ["close", "consistent_velocity", "constrained_acceleration", "redundant"]
+__all__ = ["close", "consistent_velocity", "constrained_acceleration", "null_space", "redundant_constraints"]
 
 Array = NDArray[np.float64]
 _CUTOFF = 1e-9  # singular values below this, relative to the largest, belong to dependent constraints
@@ -21,8 +21,11 @@ def _solve(A: Array, b: Array) -> Array:
     return np.asarray(scipy.linalg.lstsq(scaled, b / size, cond=_CUTOFF)[0] / size)
 
 
-def redundant(system: System, q: Array) -> list[str]:
-    """Names of constraints that follow from the others at q, by a pivoted decomposition of their derivatives."""
+def redundant_constraints(system: System, q: Array) -> list[str]:
+    """Names of the constraints of loop joints that follow from the others at q.
+
+    By a pivoted QR decomposition of their derivatives. Planar mechanisms always have some; they carry no force.
+    """
     _values, G = system.closure(q)
     G = np.where(system.known, 0.0, G) * system.internal.scale
     size = np.linalg.norm(G, axis=1)

@@ -13,7 +13,7 @@ from ..kernels import engine
 from ..kernels.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import Inputs, System
-from .closure import null_space, redundant
+from .closure import null_space, redundant_constraints
 from .motion import MotionSet
 
 __all__ = ["Equilibrium", "solve_statics"]
@@ -392,7 +392,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: tuple, moved:
             "check the frames of the loop, or start nearer"
         )
         return Equilibrium(q, u, tau, False, False, np.inf, total, max(steps, 1), message, force[: rows.loops])
-    extra = redundant(system, q)
+    extra = redundant_constraints(system, q)
     message = "converged" + (f" (redundant constraints: {', '.join(extra)})" if extra else "")
     u = rows.put(force, u)
     slack = [
