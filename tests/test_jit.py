@@ -133,6 +133,7 @@ INNER = {
     "check_v",
     "make_work",
     "raise_user_errors",
+    "loop_wrench",
 }  # for solvers: what the other methods are made of
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,8 +58,8 @@ class Motion:
 
 
 def _differences(f: Function, t: float) -> tuple[Array, Array]:
-    values = np.array([np.asarray(f(t + k * _STEP), dtype=float) for k in range(-3, 4)])
-    return np.tensordot(_FIRST, values, 1) / _STEP, np.tensordot(_SECOND, values, 1) / _STEP**2
+    values = np.array([f(t + k * _STEP) for k in range(-3, 4)], dtype=float).reshape(7, -1)
+    return _FIRST @ values / _STEP, _SECOND @ values / _STEP**2
 
 
 class _Track:
@@ -72,7 +74,10 @@ class _Track:
 
     def _numbers(self, f: Function, t: float, what: str) -> Array:
         try:
-            value = np.atleast_1d(np.asarray(f(t), dtype=float))
+            given = f(t)
+            if self.size == 1 and isinstance(given, float) and math.isfinite(given):
+                return np.array([given])
+            value = np.atleast_1d(np.asarray(given, dtype=float))
         except (TypeError, ValueError):
             value = np.zeros(0)
         if value.shape != (self.size,) or not np.all(np.isfinite(value)):
@@ -130,13 +135,13 @@ class _Track:
         else:
             value = self._numbers(m.position, t, "position")
             if m.velocity is None:
-                rate, second = _differences(lambda s: self._numbers(m.position, s, "position"), t)  # type: ignore[arg-type]
+                rate, second = _differences(m.position, t)
             else:
                 rate = self._numbers(m.velocity, t, "velocity")
         if m.acceleration is not None:
             second = self._numbers(m.acceleration, t, "acceleration")
         elif m.velocity is not None:
-            second = _differences(lambda s: self._numbers(m.velocity, s, "velocity"), t)[0]  # type: ignore[arg-type]
+            second = _differences(m.velocity, t)[0]
         return value, rate, second
 
 
@@ -146,6 +151,7 @@ class MotionSet:
     def __init__(self, system: System, motion: Mapping[str, Any] | None, q: Array, t0: float = 0.0) -> None:
         self.system = system
         self._q = q.copy()
+        self._moves = bool(np.any(system.known))
         self.joints: list[tuple[_Track, Any, Any]] = []
         self.tendons: list[tuple[_Track, int]] = []
         given = dict(motion or {})
@@ -167,13 +173,13 @@ class MotionSet:
         if given:
             raise unknown_name("prescribed motion", next(iter(given)), [*system.prescribed, *lengths])
 
-    @property
+    @cached_property
     def pushes(self) -> dict[int, bool]:
         """Whether the tension of each held tendon may be negative."""
         tendons = list(self.system.robot.tendons.values())
         return {k: tendons[k].push for _track, k in self.tendons}
 
-    @property
+    @cached_property
     def coordinates(self) -> NDArray[np.bool_]:
         """Which coordinates (nq,) are prescribed."""
         out = np.zeros(self.system.nq, dtype=bool)
@@ -184,14 +190,14 @@ class MotionSet:
                 out[q0 : q0 + (7 if free else 4)] = True
         return out
 
-    @property
+    @cached_property
     def active(self) -> bool:
         """Whether anything is prescribed."""
         return bool(self.joints or self.tendons) or bool(np.any(self.system.known))
 
     def joints_at(self, t: float, q: Array, v: Array, a: Array) -> None:
         """Write the prescribed coordinates, velocities and accelerations at time t into q, v, a."""
-        if not np.any(self.system.known):
+        if not self._moves:
             return
         known, at = self.system.known, self.coordinates
         q[at] = self._q[at]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system import System
-from .closure import consistent_velocity, constrained_acceleration
+from .closure import close, consistent_velocity, constrained_acceleration
 from .drive import Drive
 from .implicit import AlphaMethod, AlphaStepper
 from .interpolate import hermite
@@ -162,9 +162,11 @@ class _Alpha:
             self.tensions = self._found
 
     def at(self, t: float) -> tuple[Array, Array]:
-        """Cubic Hermite interpolation within the last step; prescribed coordinates as they are told."""
+        """Cubic Hermite interpolation within the last step; prescribed coordinates as they are told, loops closed."""
         q, v = hermite(self.system, *self._last, self.t, self.q, self.v, t)
         self.motion.joints_at(t, q, v, np.zeros(self.system.nv))
+        if len(self.multipliers):
+            q = close(self.system, q)[0]
         return q, v
 
 
