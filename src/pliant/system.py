@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -546,7 +547,7 @@ class System:
 
     # ------------------------------------------------------------ loops
 
-    @property
+    @cached_property
     def loop_rows(self) -> tuple[str, ...]:
         """Names of the scalar constraints of all loop joints, such as ``"pin: position x"``."""
         return tuple(f"{name}: {what}" for name, loop in self._robot.loops.items() for _k, _d, what in loop.rows())

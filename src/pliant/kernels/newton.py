@@ -25,6 +25,7 @@ from .prescribed import (
 from .residual import residual, residual_tangent
 
 CLOSED = 1e-13  # m, rad: a loop that is open by less is closed
+SETTLED = 1e-7  # relative change of constraint forces
 CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
 
 
@@ -244,20 +245,36 @@ def scaled_factor(S, scale, pivot):
 
 
 @routine
-def polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, r, step):
-    """Close constraints to rounding after the last iteration, along the same directions as Newton's step."""
+def polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step):
+    """Go on with Newton's iteration until constraints are closed to rounding and their forces have settled.
+
+    The size of Δq says nothing of the forces: what they lack lies in the range of Gᵀ and moves nothing. Returns the number
+    of iterations: many are a sign that the factors are stale.
+    """
     law = unpack_tendons(loads[0], loads[1]).law
-    for _ in range(6):
-        residual(t, work, c, loads, q1, v1, w1, u, tau, r)  # sets the poses
+    scale = c.scale
+    last = np.inf
+    count = 0
+    for _ in range(40):
+        residual(t, work, c, loads, q1, v1, w1, u, tau, r)
+        clear_known(c, r)
         for k in range(step.shape[0]):
-            step[k] = 0.0
-        if correct_constraints(work, loads, law, q1, v1, u, step, CLOSED) < CLOSED:
-            break
+            step[k] = -scale[k] * r[k]
+        lu_solve(S[0], pivot, step)
+        for k in range(step.shape[0]):
+            step[k] *= scale[k]
+        gap = correct_constraints(work, loads, law, q1, v1, u, step)
+        change = work.message[2]
         for k in range(step.shape[0]):
             move[k] += step[k]
             v1[k] += cv * step[k]
             w1[k] += ca * step[k]
         integrate(c.shift, c.spatial, q0, move, q1)
+        count += 1
+        if gap < CLOSED and (change < SETTLED or change > 0.5 * last):
+            break
+        last = change
+    return count
 
 
 @routine
@@ -321,7 +338,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             for k in range(nv):
                 step[k] *= scale[k]
             if held:
-                gap = correct_constraints(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step, 0.0)
+                gap = correct_constraints(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
             size = weighted_norm(step, weight)
             if not size < 1e30:
                 break
@@ -339,8 +356,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             remaining = size * bound / (1.0 - bound) if bound < 1.0 else size
             if remaining <= kappa and (rate > 0.0 or size <= 1e-2 * kappa) and gap <= 1e-6:
                 integrate(c.shift, c.spatial, q0, move, q1)
-                if held:
-                    polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, r, step)
+                stale = held and polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step) > 4
                 for k in range(nv):
                     a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
                     # against the increment that is exact to third order for known accelerations
@@ -351,7 +367,7 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
                 memory[2] = rate
                 info[3] = weighted_norm(error, weight)
                 info[4] = rate
-                if rate > 0.4 or it > 4:
+                if rate > 0.4 or it > 4 or stale:
                     memory[0] = 0.0
                 return CONVERGED
     memory[0] = 0.0

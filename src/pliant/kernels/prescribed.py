@@ -140,10 +140,10 @@ def solve_small(A, n):
 
 
 @routine
-def correct_constraints(work, loads, law, q, v, u, step, enough):
+def correct_constraints(work, loads, law, q, v, u, step):
     """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
 
-    Returns the largest violation before the step; nothing is changed if that is below `enough`.
+    Returns the largest violation before the step; work.message[2] is the largest relative change of a force.
     """
     n, m = work.hold.shape[0], work.rows.shape[1]
     hold, A = work.hold, work.schur
@@ -168,16 +168,20 @@ def correct_constraints(work, loads, law, q, v, u, step, enough):
             if j >= n or hold[j, 0] == 1.0:
                 for i in range(G.shape[0]):
                     A[k, j] += G[i] * work.rows[1, j, i]
-    if worst < enough:
-        return worst
     solve_small(A, m)
+    change = 0.0
+    size = 1e-12
     for k in range(m):
         if k >= n or hold[k, 0] == 1.0:
-            change = A[k, m]
+            more = A[k, m]
             if k < n:
-                u[law[k, 0]] += change
+                u[law[k, 0]] += more
+                size = max(size, abs(u[law[k, 0]]))
             else:
-                work.multiplier[k - n] -= change
+                work.multiplier[k - n] -= more
+                size = max(size, abs(work.multiplier[k - n]))
+            change = max(change, abs(more))
             for i in range(step.shape[0]):
-                step[i] -= change * work.rows[1, k, i]
+                step[i] -= more * work.rows[1, k, i]
+    work.message[2] = change / size
     return worst

@@ -15,10 +15,15 @@ _CUTOFF = 1e-9  # singular values below this, relative to the largest, belong to
 
 
 def _solve(A: Array, b: Array) -> Array:
-    """Least-squares solution of a symmetric system whose rows may depend on each other."""
-    size = np.sqrt(np.maximum(np.abs(np.diag(A)), 1e-300))
-    scaled = A / size[:, None] / size
-    return np.asarray(scipy.linalg.lstsq(scaled, b / size, cond=_CUTOFF)[0] / size)
+    """Solution of a symmetric system whose rows may depend on each other: a slight shift, and refinement."""
+    diagonal = np.abs(np.diag(A))
+    size = np.sqrt(np.where(diagonal > 1e-12 * diagonal.max(initial=0.0), diagonal, 1.0))
+    scaled, right = A / size[:, None] / size, b / size
+    shifted = scaled + 1e-10 * np.eye(len(b))
+    x = np.linalg.solve(shifted, right)
+    for _ in range(3):
+        x = x + np.linalg.solve(shifted, right - scaled @ x)
+    return np.asarray(x / size)
 
 
 def redundant_constraints(system: System, q: Array) -> list[str]:
@@ -68,7 +73,7 @@ def consistent_velocity(system: System, q: Array, v: Array) -> Array:
     free = ~system.known
     X = np.zeros_like(G.T)
     mass = system.mass_matrix(q)[np.ix_(free, free)]
-    X[free] = scipy.linalg.solve(mass, G.T[free], assume_a="pos")
+    X[free] = np.linalg.solve(mass, G.T[free])
     return v - X @ _solve(G @ X, G @ v)
 
 
@@ -93,7 +98,7 @@ def constrained_acceleration(
     free = ~system.known
     X = np.zeros_like(G.T)
     mass = system.mass_matrix(q)[np.ix_(free, free)]
-    X[free] = scipy.linalg.solve(mass, G.T[free], assume_a="pos")
+    X[free] = np.linalg.solve(mass, G.T[free])
     force = _solve(G @ X, target - G @ a)
     multiplier[:] = force
     return a + X @ force, force.copy()

@@ -88,7 +88,7 @@ class ChartedODE:
         return out
 
     def jacobian(self, t: float, y: Array) -> Array:
-        """∂ẏ/∂y, exact for inputs that do not depend on the state and open trees; with loops, for constant Ġ."""
+        """∂ẏ/∂y, exact for inputs that do not depend on the state; with loops by differences."""
         if len(self.multipliers):
             return self._differences(t, y)
         nq, nv = self.system.nq, self.system.nv

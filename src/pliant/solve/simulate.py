@@ -230,17 +230,26 @@ class _Run:
         self._next = 0
         self.rows: list[tuple[float, Array, Array, Array, Array, Array, Array]] = []
         self.complete = False
+        self._from = (
+            stepper.t,
+            dict(stepper.tensions),
+            stepper.multipliers.copy(),
+        )  # unknown forces at the last step's start
         self._values = [float(f(State(stepper.t, stepper.q, stepper.v))) for f in self.functions]
         if times is None or abs(times[0] - stepper.t) <= 1e-12 * max(1.0, abs(end)):
             self._store(stepper.t, stepper.q, stepper.v, stepper.a)
             self._next = 1
 
     def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
+        s = self.stepper
         u, tau = self.drive(t, q, v)
         u = u.copy()
-        for index, tension in self.stepper.tensions.items():
-            u[index] = tension
-        self.rows.append((t, q.copy(), v.copy(), a.copy(), u, tau.copy(), self.stepper.multipliers.copy()))
+        share = 1.0 if t == s.t or s.t == self._from[0] else (t - self._from[0]) / (s.t - self._from[0])
+        _begin, tensions, multipliers = self._from
+        for index, tension in s.tensions.items():
+            u[index] = share * tension + (1.0 - share) * tensions.get(index, tension)
+        forces = share * s.multipliers + (1.0 - share) * multipliers if len(multipliers) else s.multipliers.copy()
+        self.rows.append((t, q.copy(), v.copy(), a.copy(), u, tau.copy(), forces))
 
     def _outputs(self, t0: float, t1: float, a0: Array) -> None:
         """Store what is asked for in (t0, t1]."""
@@ -301,6 +310,7 @@ class _Run:
         try:
             while s.t < self.end:
                 t0, a0 = s.t, s.a.copy()
+                self._from = t0, dict(s.tensions), s.multipliers.copy()
                 failure = s.advance(self.end)
                 if failure is not None:
                     return failure

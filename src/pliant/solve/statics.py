@@ -451,24 +451,28 @@ def _constrained_newton(
         reduced = null.T @ K @ null
         values_of = np.linalg.eigvalsh((reduced + reduced.T) / 2) if null.shape[1] else np.ones(1)
         positive = bool(values_of[0] > 1e-12 * max(values_of[-1], 1e-300))
-        if (
-            relative <= tolerance
-            and np.abs(gap).max(initial=0.0) <= 1e-13 + 1e-11 * tolerance
-            and (positive or not stable)
-        ):
+        neutral = bool(
+            values_of[0] > -1e-9 * max(values_of[-1], 1e-300)
+        )  # a direction without stiffness is no way down
+        closed = np.abs(gap).max(initial=0.0) <= 1e-13 + 1e-11 * tolerance
+        if relative <= tolerance and closed and (neutral or not stable):
             return q, force, True, relative, positive, count
-        if not positive and stable:
+        if not neutral and stable:
             K = K + (1e-3 * abs(values_of[-1]) - 1.5 * min(values_of[0], 0.0)) * np.eye(n)
         kkt = np.block([[K, -G.T], [G, np.zeros((m, m))]])
         weight = np.sqrt(np.abs(np.diag(K)).max())
         kkt[:n, n:] *= weight
         kkt[n:, :n] *= weight
-        solution = np.linalg.lstsq(kkt, -np.concatenate([r, weight * gap]), rcond=1e-13)[0]
+        kkt[n:, n:] = 1e-11 * np.abs(kkt).max() * np.eye(m)  # so that redundant rows have a solution
+        try:
+            solution = np.linalg.solve(kkt, -np.concatenate([r, weight * gap]))
+        except np.linalg.LinAlgError:
+            return q, force, False, np.inf, False, count
         dq, dl = solution[:n], weight * solution[n:]
         length = float(np.abs(dq).max())
         factor = min(1.0, 1.0 / max(length, 1e-300))
         if length < 1e-12 and relative < 1e-8 and np.abs(gap).max(initial=0.0) < 1e-12:
-            return q, force, bool(positive or not stable), relative, positive, count
+            return q, force, bool(neutral or not stable), relative, positive, count
         for _ in range(12):
             trial = system.integrate(q, factor * scale * dq)
             tried = rows.put(force + factor * dl, u)

@@ -283,6 +283,7 @@ class OdeStepper:
         self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
         self.t, self.q, self.v = t, q.copy(), v.copy()
         self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
+        self.multipliers = self._ode.multipliers.copy()
         self._dense: Any = None
 
     def advance(self, end: float) -> str | None:
@@ -291,6 +292,7 @@ class OdeStepper:
             message = self._solver.step()
             if self._solver.status != "failed":
                 acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
+                multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
         except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
             return f"{error} (in the step from t = {self.t:.6g} s)"
         self.statistics.residuals = self._solver.nfev
@@ -301,13 +303,9 @@ class OdeStepper:
         self.t = float(self._solver.t)
         self.q, self.v = self._ode.split(self.t, self._solver.y)
         self.a = acceleration
+        self.multipliers = multipliers
         self.statistics.steps += 1
         return None
-
-    @property
-    def multipliers(self) -> Array:
-        """Forces of loop joints at the end of the last step."""
-        return self._ode.multipliers
 
     def at(self, t: float) -> tuple[Array, Array]:
         """The integrator's own dense output."""

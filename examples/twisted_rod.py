@@ -1,0 +1,150 @@
+"""A rod between two clamps, twisted by one turn and then pushed together: [004] test 3.
+
+One clamp slides and turns, its two joints are prescribed, and a fixed loop joint holds the tip of the rod in it. As the
+clamps approach each other the twist turns into bending: the rod buckles into a helix, forms a loop and, when the clamps meet,
+is a plane circle without any twist. The paper's G and density are unphysical, so this is a steel rod of its length and
+diameter without gravity, and results are normalised: lengths by L, forces by EI/L², moments and energies by EI/L. (Its steps
+are the paper's: 18 of twist, 15 of push.) A round rod may buckle in any direction, so every bent state is a neutral one;
+therefore stable=False.
+"""
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
+
+import pliant as pl
+
+LENGTH, RADIUS, YOUNG, POISSON = 20.0, 0.0088, 2.1e11, 0.3
+EI = YOUNG * np.pi * RADIUS**4 / 4
+GJ = 1 / (1 + POISSON)  # over EI
+EA = 4 * (LENGTH / RADIUS) ** 2  # over EI/L²
+TURN = 2 * np.pi
+
+
+def build(order: int = 6) -> pl.System:
+    """The rod with torsion and bending of this order and linear stretch; the paper has 3, 5 and 5, and 2 functions."""
+    robot = pl.Robot("twisted rod", gravity=(0, 0, 0))
+    rod = robot.add_rod(
+        "rod",
+        length=LENGTH,
+        section=pl.Circle(RADIUS),
+        material=pl.Material(young=YOUNG, poisson=POISSON, density=7800),
+        strains=pl.Strains(torsion=order, bending=order, stretch=1, basis="chebyshev"),
+        points=3 * order + 10,
+    )
+    slide = robot.add_body("slide", offset=(LENGTH, 0, 0), joint=pl.Prismatic("x"))
+    clamp = robot.add_body("clamp", parent=slide, joint=pl.Revolute("x"))
+    robot.add_motion("push", slide)
+    robot.add_motion("twist", clamp)
+    robot.add_loop("grip", clamp, rod.tip)
+    return robot.compile()
+
+
+def hold(system: pl.System, start: np.ndarray | None, angle: float, distance: float) -> pl.Equilibrium:
+    """Equilibrium with the clamps turned by an angle [rad] and at a distance (over L)."""
+    motion = {"twist": angle, "push": (distance - 1) * LENGTH}
+    return pl.solve_statics(system, motion=motion, start=start, stable=False)
+
+
+def twist(system: pl.System, steps: int = 18) -> list[pl.Equilibrium]:
+    """The first phase: straight all the time."""
+    out = [hold(system, None, 0.0, 1.0)]
+    for angle in np.linspace(0, TURN, steps + 1)[1:]:
+        out.append(hold(system, out[-1].q, angle, 1.0))
+    return out
+
+
+def push(system: pl.System, straight: pl.Equilibrium, steps: int = 15) -> list[pl.Equilibrium]:
+    """The second phase, from the distance L to −L/2; the first step starts slightly bent."""
+    q = straight.q.copy()
+    for name, value in (("rod.bending_y[0]", 0.05), ("rod.bending_y[2]", -0.5)):
+        q[system.dof_names.index(name)] = 4 * value / LENGTH
+    out: list[pl.Equilibrium] = []
+    for distance in 1 - 1.5 * np.arange(1, steps + 1) / steps:
+        out.append(hold(system, out[-1].q if out else q, TURN, distance))
+    return out
+
+
+def reaction(system: pl.System, state: pl.Equilibrium) -> np.ndarray:
+    """Moment and force of the clamp on the rod in world axes, normalised."""
+    wrench = system.loop_wrench("grip", state.q, state.multipliers, axes="world")
+    return wrench / EI * np.repeat([LENGTH, LENGTH**2], 3)
+
+
+def energies(system: pl.System, q: np.ndarray) -> tuple[float, float]:
+    """Energy of torsion and of bending, normalised."""
+    X, w = np.polynomial.legendre.leggauss(40)
+    kappa = LENGTH * system.strain("rod", q, (X + 1) / 2)[:, :3]
+    return GJ / 4 * w @ kappa[:, 0] ** 2, 1 / 4 * w @ (kappa[:, 1] ** 2 + kappa[:, 2] ** 2)
+
+
+def critical_force(moment: float) -> float:
+    """Thrust that buckles a straight clamped rod under a twisting moment: z'''' − i M z''' + P z'' = 0, z = z' = 0 at the ends."""
+
+    def determinant(P: float) -> float:
+        k = moment / 2 + np.array([1, -1]) * np.sqrt(moment**2 / 4 + P)
+        rows = [[[1, s, *np.exp(1j * k * s)], [0, 1, *(1j * k * np.exp(1j * k * s))]] for s in (-0.5, 0.5)]
+        return float(np.linalg.det(np.concatenate(rows)).imag) / P
+
+    P = np.linspace(1e-4, 60, 600)
+    values = [determinant(p) for p in P]
+    first = next(k for k in range(len(P)) if values[k] * values[k + 1] < 0)
+    return brentq(determinant, P[first], P[first + 1], xtol=1e-12)
+
+
+def tip_of(wrench: np.ndarray, distance: float) -> np.ndarray:
+    """Position and rotation vector (6,) of the tip by Kirchhoff's equations in the world frame, with these reactions there."""
+    n = wrench[3:]
+
+    def ode(_s: float, y: np.ndarray) -> np.ndarray:
+        R = Rotation.from_quat(y[3:7]).as_matrix()
+        along = R[:, 0] * (1 + R[:, 0] @ n / EA)
+        w = R @ ((R.T @ y[7:]) / [GJ, 1, 1])  # curvature
+        turn = 0.5 * np.append(y[6] * w + np.cross(w, y[3:6]), -w @ y[3:6])
+        return np.concatenate([along, turn, -np.cross(along, n)])
+
+    start = np.concatenate([np.zeros(6), [1.0], wrench[:3] + np.cross([distance, 0, 0], n)])
+    y = solve_ivp(ode, (0, 1), start, method="DOP853", rtol=1e-9, atol=1e-10).y[:, -1]
+    return np.concatenate([y[:3], Rotation.from_quat(y[3:7]).as_rotvec()])
+
+
+def main() -> None:
+    system = build()
+    twisted = twist(system)
+    pushed = push(system, twisted[-1])
+    print("turn/2π  distance   thrust   side force  moment x  torsion energy  bending energy")
+    for state in [*twisted[::6], *pushed]:
+        w, (torsion, bending) = reaction(system, state), energies(system, state.q)
+        x, angle = 1 + state.q[-2] / LENGTH, state.q[-1] / TURN
+        side = np.hypot(w[4], w[5])
+        print(f"{angle:7.3f}{x:10.3f}{-w[3]:10.4f}{side:12.4f}{w[0]:10.4f}{torsion:16.4f}{bending:16.4f}")
+    print(f"thrust at which the twisted rod buckles: {critical_force(GJ * TURN):.5f} (without twist 4π²)")
+
+
+def check() -> None:
+    system = build(10)
+    twisted = twist(system)
+    straight, pushed = twisted[-1], push(system, twisted[-1])
+    assert all(state.success for state in twisted + pushed)
+    assert max(np.abs(system.closure(state.q)[0]).max() for state in twisted + pushed) < 1e-10
+    np.testing.assert_allclose(reaction(system, straight)[0], GJ * TURN, rtol=1e-9)
+    # the straight rod is stable up to the critical thrust; the classical values for thrust and for torque alone
+    np.testing.assert_allclose((critical_force(1e-9), critical_force(8.986)), (4 * np.pi**2, 0), atol=0.01)
+    thrust = critical_force(GJ * TURN)
+    assert hold(system, straight.q, TURN, 1 - 0.9999 * thrust / EA).stable
+    assert not hold(system, straight.q, TURN, 1 - 1.0001 * thrust / EA).stable
+    # an independent integration with the reactions found ends in the clamp
+    for k in (0, 2, 4):
+        x = 1 - 0.1 * (k + 1)
+        np.testing.assert_allclose(tip_of(reaction(system, pushed[k]), x), [x, 0, 0, 0, 0, 0], atol=2e-4)
+    # the clamps meet: a plane circle, free of force and twist
+    circle = pushed[9]
+    np.testing.assert_allclose(energies(system, circle.q), (0, 2 * np.pi**2), atol=1e-9)
+    np.testing.assert_allclose(reaction(system, circle)[[0, 3, 4, 5]], 0, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(reaction(system, circle)[1:3]), TURN, rtol=1e-9)
+
+
+if __name__ == "__main__":
+    main()
+    check()
