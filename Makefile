@@ -20,6 +20,8 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/loads.py
+	$(BIN)/python benchmarks/loops.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -217,3 +217,34 @@ def test_index_one_with_baumgarte():
     scale = system.internal.scale
     assert (np.abs(result.q - fine.q) / scale).max() < 1e-4
     np.testing.assert_allclose(result.multipliers[-1][:2], fine.multipliers[-1][:2], rtol=2e-2, atol=1e-3)
+
+
+def test_the_pose_of_a_frame_can_be_prescribed():
+    """A massless body on a prescribed free joint leads the tip of a rod; its wrench is a result."""
+    robot = pl.Robot("led", gravity=(0, 0, -9.81))
+    material = pl.Material(young=1e6, poisson=0.4, density=1000.0, viscosity=1e4)
+    rod = robot.add_rod(
+        "rod", length=0.5, section=pl.Circle(0.01), material=material, strains=pl.Strains.reissner(order=2)
+    )
+    hand = robot.add_body("hand", joint=pl.Free(), offset=(0.5, 0, 0))
+    robot.add_motion("lead", hand)
+    robot.add_loop("grip", rod.tip, hand)
+    system = robot.compile()
+
+    def lead(t):
+        return pl.translate(-0.1 * t, 0.1 * np.sin(t), 0.05 * t) @ pl.rotate("z", 0.5 * t)
+
+    eq = pl.solve_statics(system, motion={"lead": lead(1.0)})
+    assert eq.success, eq.message
+    expected = pl.translate(0.5, 0, 0).matrix @ lead(1.0).matrix
+    np.testing.assert_allclose(system.pose("rod.tip", eq.q), expected, atol=1e-11)
+    result = pl.simulate(system, 1.0, motion={"lead": lead}, step=0.01)
+    assert result.success, result.message
+    np.testing.assert_allclose(result.poses("rod.tip")[-1], expected, atol=1e-11)
+    # the force that leads the hand is the reaction of the grip, in the hand's axes
+    force = result.prescribed_forces()["lead"][-1]
+    wrench = system.loop_wrench("grip", result.q[-1], result.multipliers[-1], axes="world")
+    R = system.pose("hand", result.q[-1])[:3, :3]
+    np.testing.assert_allclose(
+        force, -np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]]), atol=1e-6 * np.abs(force).max()
+    )
