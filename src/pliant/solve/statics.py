@@ -476,7 +476,9 @@ def _constrained_newton(
         for _ in range(12):
             trial = system.integrate(q, factor * scale * dq)
             tried = rows.put(force + factor * dl, u)
-            rest = np.abs(scale * _static_tangent(system, trial, tried, tau)[0]).max() / size
+            after = np.empty(n)
+            system.run_job(engine.RESIDUAL, trial, u=tried, tau=tau, force=after)
+            rest = np.abs(scale * after).max() / size
             new = rest + np.abs(rows(trial)[0] - target).max(initial=0.0)
             if new < 2.0 * merit or new < 1e-6 or not np.isfinite(merit):
                 break
