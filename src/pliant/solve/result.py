@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..system import FrameLike, System
+from .closure import close
 from .interpolate import hermite
 
 __all__ = ["Energies", "Event", "Result", "Statistics"]
@@ -204,6 +205,8 @@ class Result:
             raise ValueError(f"times must lie within the run, {self.t[0]:g} to {self.t[-1]:g} s.")
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
         rows = [hermite(self.system, *self._interval(i), float(x)) for i, x in zip(k, times)]
+        if self.system.loop_rows:
+            rows = [(close(self.system, q)[0], v) for q, v in rows]
         s = ((times - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
         return Result(
             self.system,

@@ -387,10 +387,13 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: tuple, moved:
     if s < 1.0 or result is None:
         values = rows(q)[0]
         worst = rows.names[int(np.argmax(np.abs(values)))]
+        gap = float(np.abs(values).max())
         message = (
-            f"the loops could not be closed: {worst!r} is {np.abs(values).max():.3g} apart after {100 * s:.3g} % of the way; "
-            "check the frames of the loop, or start nearer"
+            f"the loops could not be closed: {worst!r} is {gap:.3g} apart after {100 * s:.3g} % of the way; check the frames "
+            "of the loop, or start nearer"
         )
+        if gap < 1e-3 * max(float(np.abs(open_by).max()), 1e-9):
+            message = "no equilibrium was found with the loops (almost) closed; try stable=False, another start, or smaller loads"
         return Equilibrium(q, u, tau, False, False, np.inf, total, max(steps, 1), message, force[: rows.loops])
     extra = redundant_constraints(system, q)
     message = "converged" + (f" (redundant constraints: {', '.join(extra)})" if extra else "")
