@@ -71,7 +71,33 @@ def compute() -> dict[str, np.ndarray]:
             out[f"jacobian {frame} {reference}"] = system.jacobian(frame, q, reference=reference)
             out[f"rate {frame} {reference}"] = system.jacobian_rate(frame, q, v, reference=reference)
             out[f"acceleration {frame} {reference}"] = system.acceleration(frame, q, v, a, reference=reference)
+    add_loads(out)
     return {name: np.asarray(value, dtype=float) for name, value in out.items()}
+
+
+def add_loads(out: dict[str, np.ndarray]) -> None:
+    """A residual and a tangent under every family of loads: out of its bounds, an index is an error here."""
+    robot = small_robot()
+    hand, rod = robot.link("hand"), robot.link("rod")
+    robot.add_tendon("cable", ["world", rod, hand.at((0.1, 0, 0))], friction=0.2, slip_speed=0.1)
+    robot.add_tendon("spring", ["float", hand], control="elastic", stiffness=20.0, damping=1.0, rest_length=0.1)
+    robot.set_fluid(density=1000.0, current=(0.1, 0.2, 0.3))
+    robot.add_hydrodynamics(rod, pl.Hydrodynamics.circular(tail=True))
+    robot.add_obstacle("ball", pl.Sphere(1.0), parent="float")
+    robot.add_contact("touch", rod, "ball", stiffness=100.0, friction=0.3, damping=0.1)
+    robot.add_loop("pin", hand.at((0, 0.1, 0)), "float", joint=pl.Helical("x", pitch=0.1))
+    robot.add_wrench("push", "eye", force=(1, 2, 3))
+    robot.add_motor("motor", hand, control="position", kp=1.0)
+    system = robot.compile()
+    rng = np.random.default_rng(2)
+    q = system.random(rng)
+    v, a = rng.normal(size=(2, system.nv))
+    u = rng.uniform(size=system.nu)
+    system.multipliers[:] = rng.normal(size=len(system.loop_rows))
+    out["loaded residual"] = system.residual(q, v, a, u)
+    out["loaded tangent"] = system.residual_tangent(q, v, a, u, weights=(0.7, 1.3, 2.1))
+    out["inputs"] = system.actuation_matrix(q, v, u)
+    out["lengths"] = np.vstack([system.tendon_lengths(q)[1], system.closure(q, v)[1]])
 
 
 def save(path: str) -> None:
