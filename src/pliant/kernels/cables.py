@@ -9,9 +9,9 @@ import numpy as np
 
 from .._jit import routine
 from .algebra import get3, get9, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
-from .contact import pair_columns
+from .contact import pair_columns, velocity_at
 from .law import add_cross_terms, clear_laws, subtract_pair, subtract_wrench
-from .layout import PE, RE, VE
+from .layout import PE, RE
 from .tendons import (
     L_N,
     L_PHI,
@@ -52,12 +52,6 @@ def segment_ends(tendons, m, state):
 
 
 @routine
-def point_velocity(row, x):
-    """Velocity of the point x of a step."""
-    return vadd(get3(row, VE + 3), vcross(get3(row, VE), x))
-
-
-@routine
 def measure(tendons, work, q, v):
     """Lengths and their rates, into work.tension[:, 1:3]; needs the forward pass if there are straight stretches."""
     w = work.line[6]
@@ -76,8 +70,8 @@ def measure(tendons, work, q, v):
     for m in range(tendons.segment.shape[0]):
         k = tendons.segment[m, 0]
         a, b, n, size = segment_ends(tendons, m, work.state)
-        va = point_velocity(work.state[tendons.segment[m, 1]], a)
-        vb = point_velocity(work.state[tendons.segment[m, 2]], b)
+        va = velocity_at(work.state[tendons.segment[m, 1]], a)
+        vb = velocity_at(work.state[tendons.segment[m, 2]], b)
         factor = tendons.value[k, V_FACTOR]
         work.tension[k, T_LENGTH] += factor * size
         work.tension[k, T_RATE] += factor * vdot(n, vsub(va, vb))
@@ -345,7 +339,7 @@ def gradients(t, tendons, work, k, q, v, cq, cv, rate, out):
         if rubs:
             add_segment_row(t, work, i, j, a, n, factor * angle, out[3])
         if rate:
-            va, vb = point_velocity(work.state[i], a), point_velocity(work.state[j], b)
+            va, vb = velocity_at(work.state[i], a), velocity_at(work.state[j], b)
             d = vsub(va, vb)
             y = vscale(1.0 / size, vaxpy(-vdot(n, d), n, d))
             # δℓ̇ = y·(δxᵢ − δxⱼ) + n·(rᵢ − rⱼ) − δθᵢ·(n × ẋᵢ) + δθⱼ·(n × ẋⱼ)

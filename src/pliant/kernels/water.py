@@ -20,6 +20,7 @@ from .algebra import (
     madd,
     mm,
     mmt,
+    mouter,
     mscale,
     mt,
     mtv,
@@ -113,24 +114,8 @@ def slope_block(data, row, col, v, s, load):
     o = 18 * row + 3 * col
     out = madd(block9(data, W_LINEAR + o), mscale(s, block9(data, W_SQUARE + o)))
     if col == 1 and s.real > 0.0:
-        out = madd(out, outer(vscale(1.0 / s, load), v))
+        out = madd(out, mouter(vscale(1.0 / s, load), v))
     return mscale(-1.0, out)
-
-
-@routine
-def outer(a, b):
-    """a bᵀ."""
-    return (
-        a[0] * b[0],
-        a[0] * b[1],
-        a[0] * b[2],
-        a[1] * b[0],
-        a[1] * b[1],
-        a[1] * b[2],
-        a[2] * b[0],
-        a[2] * b[1],
-        a[2] * b[2],
-    )
 
 
 @routine
