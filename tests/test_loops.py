@@ -248,3 +248,27 @@ def test_the_pose_of_a_frame_can_be_prescribed():
     np.testing.assert_allclose(
         force, -np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]]), atol=1e-6 * np.abs(force).max()
     )
+
+
+def test_over_constrained_prescriptions_are_named():
+    robot = bow()
+    robot.add_motion("left foot", "leg0")
+    robot.add_motion("right foot", "leg1")
+    rigid = pl.Robot("rigid", gravity=(0, 0, 0))
+    for k, y in enumerate((-0.2, 0.2)):
+        leg = rigid.add_body(
+            f"leg{k}", offset=(0, y, 0), joint=pl.Revolute("z"), mass=1.0, com=(0.2, 0, 0), inertia=(0.01, 0.01, 0.01)
+        )
+        rigid.add_motion(f"foot {k}", leg)
+    rigid.add_loop(
+        "pin", rigid.link("leg0").at((0.5, 0, 0)), rigid.link("leg1").at((0.5, 0, 0)), joint=pl.Revolute("z")
+    )
+    system = rigid.compile()
+    with pytest.raises(ValueError, match=r"'pin: position y' stays 0\.4 apart.*'foot 0', 'foot 1'.*over-constrain"):
+        pl.simulate(system, 1.0)
+    eq = pl.solve_statics(system)
+    assert not eq.success
+    assert "'foot 0', 'foot 1'" in eq.message
+    assert pl.solve_statics(
+        robot.compile(), motion={"left foot": 0.3, "right foot": -0.3}
+    ).success  # soft legs give way

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from ..system import System
 
-__all__ = ["close", "consistent_velocity", "constrained_acceleration", "null_space", "redundant_constraints"]
+__all__ = [
+    "close",
+    "consistent_velocity",
+    "constrained_acceleration",
+    "null_space",
+    "overdriven",
+    "redundant_constraints",
+]
 
 Array = NDArray[np.float64]
 _CUTOFF = 1e-9  # singular values below this, relative to the largest, belong to dependent constraints
@@ -41,6 +48,12 @@ def redundant_constraints(system: System, q: Array) -> list[str]:
     diagonal = np.abs(np.diag(R))
     rank = int(np.sum(diagonal > _CUTOFF * max(diagonal[0], 1e-300)))
     return [system.loop_rows[k] for k in sorted(order[rank:])]
+
+
+def overdriven(system: System) -> str:
+    """A hint that names the prescribed motions, which leave fewer coordinates to close loops with."""
+    names = ", ".join(map(repr, system.prescribed))
+    return f" Prescribed motions ({names}) may over-constrain it." if names else ""
 
 
 def close(system: System, q: Array, *, iterations: int = 100) -> tuple[Array, float]:

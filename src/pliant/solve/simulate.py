@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from ..model.validate import choice, finite, positive
 from ..system import System
-from .closure import close, consistent_velocity
+from .closure import close, consistent_velocity, overdriven
 from .drive import Drive, State
 from .implicit import AlphaMethod
 from .motion import MotionSet
@@ -192,6 +192,7 @@ def _closed(system: System, q: Array, v: Array) -> tuple[Array, Array]:
         raise ValueError(
             f"the loops cannot be closed from this start: {worst!r} stays {gap:.3g} apart (at the start {before:.3g}). Mount "
             "the robot with solve_statics first and start from that, or check the frames of the loop."
+            + overdriven(system)
         )
     return q, consistent_velocity(system, q, v)
 

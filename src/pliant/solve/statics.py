@@ -13,7 +13,7 @@ from ..kernels import engine
 from ..kernels.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import Inputs, System
-from .closure import null_space, redundant_constraints
+from .closure import null_space, overdriven, redundant_constraints
 from .motion import MotionSet
 
 __all__ = ["Equilibrium", "solve_statics"]
@@ -390,7 +390,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: tuple, moved:
         gap = float(np.abs(values).max())
         message = (
             f"the loops could not be closed: {worst!r} is {gap:.3g} apart after {100 * s:.3g} % of the way; check the frames "
-            "of the loop, or start nearer"
+            "of the loop, or start nearer." + overdriven(system)
         )
         if gap < 1e-3 * max(float(np.abs(open_by).max()), 1e-9):
             message = "no equilibrium was found with the loops (almost) closed; try stable=False, another start, or smaller loads"
