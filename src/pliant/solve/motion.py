@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad
-from scipy.spatial.transform import Rotation
 
 from .. import lie
 from ..model.pose import Pose
@@ -117,6 +116,8 @@ class _Track:
             second = _differences(self.motion.velocity, t)[0]
         if self.motion.acceleration is not None:
             second = self._numbers(self.motion.acceleration, t, "acceleration")
+        from scipy.spatial.transform import Rotation  # here, since it takes a while to import
+
         x, y, z, w = Rotation.from_matrix(g[:3, :3]).as_quat()
         return np.array([w, x, y, z, *g[:3, 3]][: n + 1]), rate, second
 
