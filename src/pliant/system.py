@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import lie
 from .assembly import LinkInfo, anchor_of, assemble, internal_tables, step_values
+from .elimination import plan_elimination
 from .kernels import engine, internal, kinematics, layout, manifold
+from .kernels.groups import CABLES
 from .kernels.loops import ANGLE, HELIX
 from .kernels.newton import CONVERGED
 from .kernels.tendons import T_LENGTH, V_REST
@@ -32,6 +34,8 @@ Array = NDArray[np.float64]
 FrameLike = str | Frame | Link
 Reference = Literal["body", "world"]
 Inputs = Mapping[str, float] | ArrayLike | None
+Algorithm = Literal["auto", "composite", "articulated"]
+LinearSolver = Literal["auto", "dense", "tree"]
 _Probe = tuple[NDArray[np.int64], Array, Array]
 
 
@@ -90,8 +94,12 @@ class System:
         self.input_names = assembly.input_names
         self.nu = len(assembly.input_names)
         inner = internal_tables(assembly)
-        self.packed, views = engine.pack([assembly.tables, inner, *assembly.loading.groups, self.make_work()])
-        self.tables, self.internal, *loads, self._work = views
+        loading = assembly.loading
+        self._elimination = plan_elimination(assembly.tables, inner, loading.tendons, loading.efforts)
+        self.packed, views = engine.pack(
+            [assembly.tables, inner, *loading.groups, self._elimination.fronts, self.make_work()]
+        )
+        self.tables, self.internal, *loads, self.fronts, self._work = views
         _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user, self.loops = loads
         self._lower = assembly.loading.lower
         self.known = assembly.known
@@ -443,16 +451,24 @@ class System:
         *,
         u: Inputs = None,
         prescribed: ArrayLike | None = None,
+        method: Algorithm = "auto",
     ) -> Array:
         """Acceleration a (nv,) with ``M a = tau + B(q) u − Coriolis + gravity − elastic(q) − D v``.
 
-        `prescribed` (nv,) holds the accelerations of prescribed coordinates (its other entries do not matter); zero if
-        left out.
+        Parameters
+        ----------
+        q, v, tau, u
+            State, further generalised forces (nv,) and inputs.
+        prescribed : array (nv,), optional
+            Accelerations of prescribed coordinates (other entries do not matter); zero if left out.
+        method : {"auto", "composite", "articulated"}
+            "composite": form M by composite bodies and factor it, O(N³). "articulated": the articulated-body algorithm
+            of [001], O(N). "auto" takes the faster one for this robot (see `linear_solver`).
         """
         given = None if prescribed is None else np.where(self.known, self.check_v("prescribed", prescribed), 0.0)
         q, v = self.check_q(q), self.check_v("v", v)
         forces = self._zero if tau is None else self.check_v("tau", tau)
-        a, S = np.empty(self.nv), np.zeros((1, self.nv, self.nv))
+        a, S = np.empty(self.nv), self.mass_storage(method)
         if self.run_job(engine.FORWARD, q, v, given, self.inputs(u), forces, S=S, acceleration=a) != CONVERGED:
             raise self._mass_error(self.mass_matrix(q))
         return a
@@ -662,6 +678,32 @@ class System:
         )
         return out[0]
 
+    def solve_tangent(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        b: ArrayLike,
+        u: Inputs = None,
+        tau: ArrayLike | None = None,
+        *,
+        weights: tuple[float, float] = (0.0, 0.0),
+        solver: LinearSolver = "auto",
+    ) -> Array:
+        """x (nv,) with ``(∂r/∂q + cv ∂r/∂v + ca ∂r/∂a) x = b`` for weights (cv, ca): the linear system of an implicit step.
+
+        Prescribed coordinates keep x = 0. `solver` "dense" factors the matrix of `residual_tangent`, "tree" eliminates
+        block by block in O(N) without forming it, "auto" takes the faster one for this robot.
+        """
+        x, S = self.check_v("b", b).copy(), self.step_storage(solver)
+        p = np.zeros(engine.PARAMETERS)
+        p[:2] = weights
+        state = self.check_q(q), self.check_v("v", v), self.check_v("a", a)
+        forces = self._zero if tau is None else self.check_v("tau", tau)
+        if self.run_job(engine.SOLVE, *state, self.inputs(u), forces, p=p, S=S, acceleration=x) != CONVERGED:
+            raise np.linalg.LinAlgError(f"the tangent of {self.name!r} is singular, or not finite, at this state.")
+        return x
+
     # ------------------------------------------------------------ energy and momentum
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
@@ -857,6 +899,37 @@ class System:
         )
         self.raise_user_errors()
         return int(status)
+
+    def mass_storage(self, method: Algorithm = "auto") -> Array:
+        """Memory for the factors of the mass matrix: one square matrix, or the store of `kernels.fronts`."""
+        choice("method", method, ("auto", "composite", "articulated"))
+        if method == "articulated" or (method == "auto" and self._elimination.for_mass):
+            return self._store
+        return np.zeros((1, self.nv, self.nv))
+
+    def step_storage(self, solver: LinearSolver = "auto") -> Array:
+        """Memory for the factors of an implicit step, likewise; error if the tree cannot be eliminated."""
+        choice("solver", solver, ("auto", "dense", "tree"))
+        reason = self.why_dense()
+        if solver == "tree" and reason:
+            raise ValueError(f"solver='tree' is not possible for {self.name!r}: {reason}. Use solver='auto'.")
+        if solver == "tree" or (solver == "auto" and not reason and self._elimination.for_step):
+            return np.zeros((1, *self.fronts.size))
+        return np.zeros((1, self.nv, self.nv))
+
+    def why_dense(self) -> str:
+        """What couples parts of the robot beyond the tree, so that implicit steps need dense factors; "" if nothing does."""
+        if len(self.loops.row):
+            return "loop joints connect its branches"
+        if self._assembly.loading.pair_loads or self._assembly.loading.units.address[CABLES] != 0:
+            return "contact between its parts, cables between its links, or tendons with elasticity or friction connect them"
+        if not self._elimination.local:
+            return "a tendon acts on several parts at once"
+        return ""
+
+    @cached_property
+    def _store(self) -> Array:
+        return np.zeros((1, *self.fronts.size))
 
     def raise_user_errors(self) -> None:
         """Raise what a user's load raised while a kernel called it."""

@@ -7,7 +7,6 @@ from .._jit import routine
 from .algebra import dm_ad, dmaxpy, dmscale, dscale, get3, get6, get9, rotate, rotate_dm
 from .columns import copy_columns, fill, put_column, put_pair, unit_twist
 from .exponential import tangent_coefficients, tangent_matrix
-from .forward import forward
 from .inertia import point_inertias
 from .layout import (
     COL0,
@@ -153,18 +152,23 @@ def write_mass(block, spans, J, h, out):
 
 
 @routine
-def mass_matrix(t, work, q, out):
-    """M(q), (nv, nv), in out[0] of a (1, nv, nv) array that is zero where no block couples to another."""
-    forward(t, q, work.zero, work.zero, work)
+def block_composite(t, work, block):
+    """Rows of a block in work.h and its wrenches in work.x, from the inertias of its steps and of what they carry."""
+    if block[KIND] == ROD:
+        rod_composite(block, t.step, t.phi, work.inertia, work.op, work.wide1, work.x, work.g, work.h)
+    else:
+        joint_composite(block, work.inertia, work.ends[0], work.x, work.h)
+
+
+@routine
+def mass_matrix(t, work, out):
+    """M, (nv, nv), in out[0] of a (1, nv, nv) array that is zero where no block couples to another; needs `forward`."""
     point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
     all_jacobians(t, work)
     target = out if t.flags[IN_ORDER] != 0 else work.out
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
-        if block[KIND] == ROD:
-            rod_composite(block, t.step, t.phi, work.inertia, work.op, work.wide1, work.x, work.g, work.h)
-        else:
-            joint_composite(block, work.inertia, work.ends[0], work.x, work.h)
+        block_composite(t, work, block)
         n = block[COLS]
         for r in range(6):
             for c in range(6):

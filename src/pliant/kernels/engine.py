@@ -8,11 +8,14 @@ flat arrays instead of some forty, which saves most of the cost of a call from P
 import numpy as np
 
 from .._jit import kernel, routine
+from .articulated import SIX, factor_mass_tree
 from .columns import joint_columns, rod_columns
 from .composite import mass_matrix
 from .dynamics import newton_euler
+from .factors import factor_tangent, solve_tangent
 from .forward import forward
-from .groups import GROUPS, unpack_internal, unpack_tables, unpack_work
+from .fronts import solve_tree
+from .groups import GROUPS, unpack_fronts, unpack_internal, unpack_tables, unpack_work
 from .layout import KIND, ROD
 from .linear import cholesky, cholesky_solve
 from .loads import input_columns, loop_closure, tendon_lengths
@@ -24,28 +27,34 @@ from .tangent import tangent
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
 
-ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA, INPUTS, LENGTHS, CLOSURE = (
-    np.int64(k) for k in range(11)
+ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA, INPUTS, LENGTHS, CLOSURE, SOLVE = (
+    np.int64(k) for k in range(12)
 )
 ONE = np.int64(1)
 PARAMETERS = 32  # length of the parameter array: inputs from 0, reports from 16, memory of the integrator from 24
 
 
 @routine
-def forward_dynamics(t, work, c, loads, q, v, known, u, tau, acceleration, S):
+def forward_dynamics(t, work, c, loads, fronts, q, v, known, u, tau, acceleration, S, pivot):
     """Acceleration from M a = −r(q, v, 0), with that of prescribed coordinates given in `known`.
 
-    S[0] gets the Cholesky factor of M. Returns a status.
+    If S[0] is square it gets the Cholesky factor of M; otherwise it is the store of the articulated-body algorithm.
+    Returns a status.
     """
     residual(t, work, c, loads, q, v, known, u, tau, acceleration)
-    mass_matrix(t, work, q, S)
     clear_known(c, acceleration)
-    eliminate(c, S[0])
-    if not cholesky(S[0]):
-        return SINGULAR
     for k in range(acceleration.shape[0]):
         acceleration[k] = -acceleration[k]
-    cholesky_solve(S[0], acceleration)
+    if S.shape[1] != S.shape[2]:
+        if not factor_mass_tree(t, work, c, fronts, S[0], pivot):
+            return SINGULAR
+        solve_tree(t, fronts, c.scale, SIX, S[0], pivot, acceleration)
+    else:
+        mass_matrix(t, work, S)
+        eliminate(c, S[0])
+        if not cholesky(S[0]):
+            return SINGULAR
+        cholesky_solve(S[0], acceleration)
     for k in range(acceleration.shape[0]):
         acceleration[k] += known[k]
     return CONVERGED
@@ -80,8 +89,9 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     | RESIDUAL | | v1 = r(q, v, w, u, tau) |
     | TANGENT | cq, cv, ca | v1 = r, S[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a |
     | MASS | | S[0] = M(q) |
-    | FORWARD | | w (prescribed accelerations, else 0); w1 = acceleration, S[0] = Cholesky factor of M |
+    | FORWARD | | w (prescribed accelerations, else 0); w1 = acceleration, S[0] = factors of M |
     | STATICS | tolerance, iterations, radius, use energy | q1 = equilibrium, from q1; p[16:22] report; S (2, …) |
+    | SOLVE | cv, ca | v1 = r, w1 becomes (∂r/∂q + cv ∂r/∂v + ca ∂r/∂a)⁻¹ w1, S = factors |
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
     | CLOSURE | | S[0] (rows, nv) = derivatives of loop joints, work.closure = values, rates, accelerations |
@@ -93,7 +103,8 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
         newton_euler(t, work, q, v, w, v1)
         return CONVERGED
     if job == MASS:
-        mass_matrix(t, work, q, S)
+        forward(t, q, work.zero, work.zero, work)
+        mass_matrix(t, work, S)
         return CONVERGED
     loads = (ints, floats, buffer)
     if job == DERIVATIVES:
@@ -115,10 +126,19 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     if job == TANGENT:
         residual_tangent(t, work, c, loads, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
         return CONVERGED
+    fronts = unpack_fronts(ints, floats)
     if job == FORWARD:
-        return forward_dynamics(t, work, c, loads, q, v, w, u, tau, w1, S)
+        return forward_dynamics(t, work, c, loads, fronts, q, v, w, u, tau, w1, S, pivot)
+    if job == SOLVE:
+        if not factor_tangent(t, work, c, loads, fronts, q, v, w, u, tau, p[0], p[1], v1, S, pivot):
+            return SINGULAR
+        clear_known(c, w1)
+        solve_tangent(t, c, fronts, S, pivot, w1)
+        return CONVERGED
     if job == STATICS:
         options = (p[0], int(p[1]), p[2], p[3] != 0.0)
         return statics(t, work, c, loads, q1, u, tau, options, S[:1], S[1], q, pivot, p[16:22])
     h, alpha, tol, report, memory = p[0], p[1:5], p[5:9], p[16:21], p[24:27]
-    return alpha_step(t, work, c, loads, q, v, w, a, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, report)
+    return alpha_step(
+        t, work, c, loads, fronts, q, v, w, a, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, report
+    )

@@ -6,6 +6,7 @@ import numpy as np
 
 from .contact import Contact
 from .efforts import Efforts
+from .fronts import Fronts
 from .internal import Internal
 from .layout import I1, Tables, Work
 from .loops import Loops
@@ -22,7 +23,7 @@ class Units(NamedTuple):
     address: I1  # (UNITS,)
 
 
-GROUPS = (Tables, Internal, Units, Tendons, Efforts, Wrenches, Water, Contact, User, Loops, Work)
+GROUPS = (Tables, Internal, Units, Tendons, Efforts, Wrenches, Water, Contact, User, Loops, Fronts, Work)
 _FIRST = np.cumsum([0, *(len(group._fields) for group in GROUPS)])
 (
     unpack_tables,
@@ -35,6 +36,7 @@ _FIRST = np.cumsum([0, *(len(group._fields) for group in GROUPS)])
     unpack_contact,
     unpack_user,
     unpack_loops,
+    unpack_fronts,
     unpack_work,
 ) = (unpacker(group, int(first)) for group, first in zip(GROUPS, _FIRST))
 # where the header holds the length of the array that tells whether a family is present

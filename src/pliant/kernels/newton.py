@@ -7,21 +7,15 @@ mean the same for a robot of millimetres and one of metres.
 import numpy as np
 
 from .._jit import routine
+from .constraints import correct_constraints, holds, prepare_constraints
+from .factors import factor_tangent, solve_tangent
 from .groups import unpack_tendons
 from .internal import elastic
 from .kinematics import totals
 from .linear import cholesky, cholesky_solve, lu_factor, lu_solve
 from .loads import load_potential
 from .manifold import integrate
-from .prescribed import (
-    clear_known,
-    correct_constraints,
-    eliminate,
-    holds,
-    prepare_constraints,
-    put_known,
-    read_known,
-)
+from .prescribed import clear_known, eliminate, put_known, read_known
 from .residual import residual, residual_tangent
 
 CLOSED = 1e-13  # m, rad: a loop that is open by less is closed
@@ -235,34 +229,21 @@ def alpha_predict(alpha, h, v0, w0, a0, kind, v1, w1, a1, move):
 
 
 @routine
-def scaled_factor(S, scale, pivot):
-    """Equilibrate S (rows and columns in scaled units) and factor it."""
-    n = S.shape[0]
-    for i in range(n):
-        for j in range(n):
-            S[i, j] *= scale[i] * scale[j]
-    return lu_factor(S, pivot)
-
-
-@routine
-def polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step):
+def polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step):
     """Go on with Newton's iteration until constraints are closed to rounding and their forces have settled.
 
     The size of Δq says nothing of the forces: what they lack lies in the range of Gᵀ and moves nothing. Returns the number
     of iterations: many are a sign that the factors are stale.
     """
     law = unpack_tendons(loads[0], loads[1]).law
-    scale = c.scale
     last = np.inf
     count = 0
     for _ in range(40):
         residual(t, work, c, loads, q1, v1, w1, u, tau, r)
         clear_known(c, r)
         for k in range(step.shape[0]):
-            step[k] = -scale[k] * r[k]
-        lu_solve(S[0], pivot, step)
-        for k in range(step.shape[0]):
-            step[k] *= scale[k]
+            step[k] = -r[k]
+        solve_tangent(t, c, fronts, S, pivot, step)
         gap = correct_constraints(work, loads, law, q1, v1, u, step)
         change = work.message[2]
         for k in range(step.shape[0]):
@@ -278,10 +259,10 @@ def polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r,
 
 
 @routine
-def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info):
+def alpha_step(t, work, c, loads, fronts, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info):
     """One step of the Lie-group generalised-α method from (q₀, v₀, v̇₀ = w₀, a₀) to (q₁, v₁, w₁, a₁).
 
-    alpha (4,): αm, αf, β, γ. tol (4,): rtol, atol, Newton tolerance relative to these, iterations. S (1, nv, nv) and
+    alpha (4,): αm, αf, β, γ. tol (4,): rtol, atol, Newton tolerance relative to these, iterations. S (see `factors`) and
     pivot (nv,) keep the factorisation between steps; memory (3,): 1 if they hold one, its h, the rate of convergence
     last seen. info (5,) counts: iterations, factorisations, residuals; then the error estimate of q in units of the
     tolerance and the rate. Returns a status.
@@ -317,13 +298,11 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
         for it in range(limit):
             integrate(c.shift, c.spatial, q0, move, q1)
             if memory[0] == 0.0 or (attempt >= 2 and it > 0):
-                residual_tangent(t, work, c, loads, q1, v1, w1, u, tau, 1.0, cv, ca, r, S)
-                eliminate(c, S[0])
-                if not scaled_factor(S[0], scale, pivot):
+                if not factor_tangent(t, work, c, loads, fronts, q1, v1, w1, u, tau, cv, ca, r, S, pivot):
                     memory[0] = 0.0
                     return SINGULAR
                 if held:
-                    prepare_constraints(c, work, loads, q1, v1, u, S[0], pivot)
+                    prepare_constraints(t, c, work, loads, fronts, q1, v1, u, S, pivot)
                 memory[0] = 1.0
                 memory[1] = h
                 info[1] += 1.0
@@ -333,10 +312,8 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             info[2] += 1.0
             clear_known(c, r)
             for k in range(nv):
-                step[k] = -scale[k] * r[k]
-            lu_solve(S[0], pivot, step)
-            for k in range(nv):
-                step[k] *= scale[k]
+                step[k] = -r[k]
+            solve_tangent(t, c, fronts, S, pivot, step)
             if held:
                 gap = correct_constraints(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
             size = weighted_norm(step, weight)
@@ -356,7 +333,12 @@ def alpha_step(t, work, c, loads, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivo
             remaining = size * bound / (1.0 - bound) if bound < 1.0 else size
             if remaining <= kappa and (rate > 0.0 or size <= 1e-2 * kappa) and gap <= 1e-6:
                 integrate(c.shift, c.spatial, q0, move, q1)
-                stale = held and polish(t, work, c, loads, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step) > 4
+                stale = False
+                if held:
+                    rounds = polish(
+                        t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step
+                    )
+                    stale = rounds > 4
                 for k in range(nv):
                     a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)
                     # against the increment that is exact to third order for known accelerations

@@ -472,16 +472,11 @@ def scatter_matrix(t, columns, out):
 
 
 @routine
-def tangent(t, work, loads, apply, q, v, a, u, cq, cv, ca, tau, out):
-    """ID and its derivatives; with `apply`, minus the generalised forces of the loads that act on steps.
+def prepare_tangent(t, work, loads, apply, q, v, a, u, nm, cq, cv, ca):
+    """Everything before the backward pass: wrenches and matrices of every step, columns of every block.
 
-    If `out` is (3, nv, nv) it gets ∂ID/∂q, ∂ID/∂v and ∂ID/∂a = M. If it is (1, nv, nv) it gets the fused tangent
-    cq ∂ID/∂q + cv ∂ID/∂v + ca M. On manifold joints ∂/∂q is along the right perturbation g·exp(δ).
-    `out` must be zero where no block couples to another (a fresh or formerly used array).
+    Returns whether any step has a full matrix N, and whether any has a matrix K.
     """
-    nm = out.shape[0]
-    if nm == 3:
-        cq = 1.0
     forward(t, q, v, a, work)
     point_forces(t, work)
     general = t.flags[GENERAL_INERTIA] != 0
@@ -492,43 +487,79 @@ def tangent(t, work, loads, apply, q, v, a, u, cq, cv, ca, tau, out):
         loaded = loaded or t.flags[STEP_LOADS] != 0
         apply_loads(work, loads, q, v, u)
         load_tangents(work, loads, q, v, u)
-    load = work.load
-    state, inertia, bias, x, h = work.state, work.inertia, work.bias, work.x, work.h
-    op, wide1, wide2, ends = work.op, work.wide1, work.wide2, work.ends
     for b in range(t.block.shape[0]):
         block = t.block[b]
         if block[KIND] == ROD:
-            rod_columns(block, t.step, t.data, t.phi, state, op, wide1, wide2, ends, nm, cq, cv, ca)
-        else:
-            joint_columns(block, t.data, state, ends, nm, cq, cv, ca)
-    target = out if t.flags[IN_ORDER] != 0 else work.out
-    for b in range(t.block.shape[0] - 1, -1, -1):
-        block = t.block[b]
-        if block[KIND] == ROD:
-            rod_backward(
+            rod_columns(
                 block,
                 t.step,
                 t.data,
                 t.phi,
-                state,
-                inertia,
-                bias,
-                load,
-                op,
-                wide1,
-                wide2,
-                x,
-                work.g,
-                h,
+                work.state,
+                work.op,
+                work.wide1,
+                work.wide2,
+                work.ends,
                 nm,
                 cq,
-                general,
-                loaded,
+                cv,
+                ca,
             )
         else:
-            joint_backward(block, state, inertia, bias, load, ends, x, h, nm, cq, loaded)
-        add_to_parent(x, nm * block[COLS], block[PSTEP], state, inertia, bias, load, loaded)
-        distribute(block, t.spans, ends, work.force, x, h, work.tau, nm, cq, general, loaded, target)
+            joint_columns(block, t.data, work.state, work.ends, nm, cq, cv, ca)
+    return general, loaded
+
+
+@routine
+def block_backward(t, work, block, nm, cq, general, loaded):
+    """Rows of a block in work.h and its wrenches in work.x, from the matrices of its steps and of what they carry."""
+    if block[KIND] == ROD:
+        rod_backward(
+            block,
+            t.step,
+            t.data,
+            t.phi,
+            work.state,
+            work.inertia,
+            work.bias,
+            work.load,
+            work.op,
+            work.wide1,
+            work.wide2,
+            work.x,
+            work.g,
+            work.h,
+            nm,
+            cq,
+            general,
+            loaded,
+        )
+    else:
+        joint_backward(block, work.state, work.inertia, work.bias, work.load, work.ends, work.x, work.h, nm, cq, loaded)
+
+
+@routine
+def tangent(t, work, loads, apply, q, v, a, u, cq, cv, ca, tau, out):
+    """ID and its derivatives; with `apply`, minus the generalised forces of the loads that act on steps.
+
+    If `out` is (3, nv, nv) it gets ∂ID/∂q, ∂ID/∂v and ∂ID/∂a = M. If it is (1, nv, nv) it gets the fused tangent
+    cq ∂ID/∂q + cv ∂ID/∂v + ca M. On manifold joints ∂/∂q is along the right perturbation g·exp(δ).
+    `out` must be zero where no block couples to another (a fresh or formerly used array).
+    """
+    nm = out.shape[0]
+    if nm == 3:
+        cq = 1.0
+    general, loaded = prepare_tangent(t, work, loads, apply, q, v, a, u, nm, cq, cv, ca)
+    target = out if t.flags[IN_ORDER] != 0 else work.out
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        block = t.block[b]
+        block_backward(t, work, block, nm, cq, general, loaded)
+        add_to_parent(
+            work.x, nm * block[COLS], block[PSTEP], work.state, work.inertia, work.bias, work.load, loaded
+        )
+        distribute(
+            block, t.spans, work.ends, work.force, work.x, work.h, work.tau, nm, cq, general, loaded, target
+        )
     if t.flags[IN_ORDER] == 0:
         for m in range(nm):
             scatter_matrix(t, work.out[m], out[m])

@@ -137,33 +137,43 @@ def add_lines(tendons, work, q, r):
 
 
 @routine
-def add_line_tangents(tendons, work, q, cq, out):
-    """out += cq Σ T ∂²ℓ/∂q²; entries at the same point of a rod follow each other and are summed first."""
-    if cq == 0.0:
-        return
+def line_stiffness(tendons, work, q, cq, p, total):
+    """total (6, 6) = cq Σ T ∂(wrench)/∂ξ over all tendons at the same point of a rod, which follow each other from p on.
+
+    Returns the point after them, and whether any is under tension.
+    """
     w = work.line[6]
     K = work.line[:6]
+    o = tendons.point[p, L_PHI]
+    for i in range(6):
+        for j in range(6):
+            total[i, j] = 0.0
+    active = False
+    while p < tendons.point.shape[0] and tendons.point[p, L_PHI] == o:
+        force = work.tension[tendons.point[p, L_TENDON], T_FORCE]
+        if force != 0.0:
+            active = True
+            tendon_state(tendons, p, q, w, K)
+            f = cq * force * work.factor[p] * tendons.data[p, 0]
+            for i in range(6):
+                for j in range(6):
+                    total[i, j] += f * K[i, j]
+        p += 1
+    return p, active
+
+
+@routine
+def add_line_tangents(tendons, work, q, cq, out):
+    """out += cq Σ T ∂²ℓ/∂q²."""
+    if cq == 0.0:
+        return
     total = work.line6
-    points = tendons.point.shape[0]
     p = 0
-    while p < points:
+    while p < tendons.point.shape[0]:
         o = tendons.point[p, L_PHI]
         v0 = tendons.point[p, L_V]
         n = tendons.point[p, L_N]
-        for i in range(6):
-            for j in range(6):
-                total[i, j] = 0.0
-        active = False
-        while p < points and tendons.point[p, L_PHI] == o:
-            force = work.tension[tendons.point[p, L_TENDON], T_FORCE]
-            if force != 0.0:
-                active = True
-                tendon_state(tendons, p, q, w, K)
-                f = cq * force * work.factor[p] * tendons.data[p, 0]
-                for i in range(6):
-                    for j in range(6):
-                        total[i, j] += f * K[i, j]
-            p += 1
+        p, active = line_stiffness(tendons, work, q, cq, p, total)
         if active:
             for i in range(n):
                 g = tendons.phi[o + i]
