@@ -6,7 +6,9 @@ that maps names to rows of that table.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -36,6 +38,7 @@ from .quadrature import Grid, magnus_values, rod_grid
 __all__ = ["Assembly", "JointSpring", "LinkInfo", "anchor_of", "assemble", "internal_tables", "step_values"]
 
 Array = NDArray[np.float64]
+Emission = Iterator[Any]  # of the emissions that must be done before it goes on
 
 
 @dataclass(frozen=True)
@@ -131,16 +134,22 @@ class _Builder:
     def walk(self) -> None:
         """Emit the whole tree."""
         for link in self.children.get("world", []):
-            self.emit(link, Anchor(-1, link.parent.offset))
+            stack = [self.emit(link, Anchor(-1, link.parent.offset))]
+            while stack:  # not by recursion: a chain may be longer than Python's stack is deep
+                child = next(stack[-1], None)
+                if child is None:
+                    stack.pop()
+                else:
+                    stack.append(child)
 
-    def emit(self, link: Link, parent: Anchor) -> None:
-        """Emit a link that hangs on `parent`, and everything that hangs on the link."""
+    def emit(self, link: Link, parent: Anchor) -> Emission:
+        """Emit a link that hangs on `parent`, and everything that hangs on the link; yields what must be emitted first."""
         first = len(self.blocks)
         anchor = self.emit_joint(link, parent.then(link.offset)).then(link.offset_after)
         if isinstance(link.content, Rod):
-            self.emit_rod(link, link.content, anchor)
+            yield from self.emit_rod(link, link.content, anchor)
         else:
-            self.emit_body(link, link.content, anchor)
+            yield from self.emit_body(link, link.content, anchor)
         self.close(first)
 
     def close(self, first: int) -> None:
@@ -166,7 +175,7 @@ class _Builder:
         self.add_block(kind, anchor, list(range(v0, v0 + joint.nv)), [-1] * joint.nv, qpos=q0)
         return self.add_step(np.zeros(layout.DATA_WIDTH))
 
-    def emit_body(self, link: Link, body: Body, anchor: Anchor) -> None:
+    def emit_body(self, link: Link, body: Body, anchor: Anchor) -> Emission:
         """Give the body's inertia to the step that carries it; emit its children."""
         if body.inertia is not None and anchor.step >= 0:
             self.add_inertia(anchor.step, body.inertia.transformed(anchor.offset).matrix)
@@ -175,9 +184,9 @@ class _Builder:
             self.inertias[anchor.step] += move_matrix(added[0], anchor.offset)
         self.anchors[link.name] = [anchor]
         for child in self.children.get(link.name, []):
-            self.emit(child, anchor.then(child.parent.offset))
+            yield self.emit(child, anchor.then(child.parent.offset))
 
-    def emit_rod(self, link: Link, rod: Rod, anchor: Anchor) -> None:
+    def emit_rod(self, link: Link, rod: Rod, anchor: Anchor) -> Emission:
         """Emit a rod as one block, or as several joined at attachments and element ends."""
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
@@ -204,7 +213,7 @@ class _Builder:
         # what hangs on the very start of the rod hangs on what carries the rod
         for child, x in zip(children, attached):
             if x <= SAME:
-                self.emit(child, anchor.then(child.parent.offset))
+                yield self.emit(child, anchor.then(child.parent.offset))
         opened: list[int] = []
         start = 0
         for end in ends:
@@ -234,7 +243,7 @@ class _Builder:
                 anchors.append(anchor)
             for child, x in zip(children, attached):
                 if x > SAME and int(np.argmin(np.abs(X - x))) == end:
-                    self.emit(child, anchor.then(child.parent.offset))
+                    yield self.emit(child, anchor.then(child.parent.offset))
             start = end
 
     @staticmethod

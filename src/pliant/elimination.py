@@ -1,8 +1,14 @@
-"""Which unknowns each block of a tree eliminates, and when that is worth it: the tables of `kernels.fronts`."""
+"""Which unknowns each block of a tree eliminates, and when that is worth it: the tables of `kernels.fronts`.
+
+The two ways to solve a tree's linear systems are compared by a cost model, in nanoseconds, with coefficients that were fitted
+to `benchmarks/algorithms.py`: a dense matrix costs nv² to write and nv³ to factor, a front its own elimination and
+some bookkeeping.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +26,27 @@ __all__ = ["Elimination", "plan_elimination"]
 Ints = NDArray[np.int64]
 
 
+class Cost(NamedTuple):
+    """Coefficients of the cost model [ns]: dense nv² and nv³, per front, per multiplication in a front."""
+
+    write: float
+    factor: float
+    front: float
+    multiply: float
+
+
+MASS_COST = Cost(write=1.0, factor=0.04, front=230.0, multiply=0.38)
+STEP_COST = Cost(write=2.0, factor=0.04, front=170.0, multiply=0.25)
+
+
 @dataclass(frozen=True)
 class Elimination:
-    """The tables of the elimination and what it costs, in multiplications, against dense factors."""
+    """The tables of the elimination and when to use it instead of dense factors."""
 
     fronts: Fronts
     local: bool  # whether all forces on coordinates act within a front, as the implicit step needs
-    tree_cost: float
-    dense_cost: float
-
-    @property
-    def for_mass(self) -> bool:
-        """Whether the articulated-body algorithm beats a dense mass matrix."""
-        return self.tree_cost < self.dense_cost
-
-    @property
-    def for_step(self) -> bool:
-        """Whether eliminating the tree beats dense factors in an implicit step."""
-        return self.tree_cost < self.dense_cost
+    for_mass: bool  # whether the articulated-body algorithm beats a dense mass matrix
+    for_step: bool  # whether eliminating the tree beats dense factors in an implicit step
 
 
 class _Plan:
@@ -152,6 +161,14 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
     return Elimination(
         fronts=tables_of,
         local=bool(np.all(entries >= 0) and np.all(driven >= 0) and np.all(lines >= 0)),
-        tree_cost=float(np.sum(e * (m + 6.0) * (m + 12.0))),
-        dense_cost=nv**3 / 3.0,
+        for_mass=bool(_tree_cost(MASS_COST, m, e, 6.0) < _dense_cost(MASS_COST, nv)),
+        for_step=bool(_tree_cost(STEP_COST, m, e, 12.0) < _dense_cost(STEP_COST, nv)),
     )
+
+
+def _tree_cost(cost: Cost, m: Ints, e: Ints, motion: float) -> float:
+    return float(cost.front * len(m) + cost.multiply * np.sum(e * (m + 6.0) * (m + motion)))
+
+
+def _dense_cost(cost: Cost, nv: float) -> float:
+    return cost.write * nv**2 + cost.factor * nv**3

@@ -96,24 +96,38 @@ def lu_solve(A, pivot, b):
 
 @routine
 def cholesky(A):
-    """Factor the lower triangle of A in place. Returns False at a pivot that is not positive beyond rounding."""
+    """Factor A = UᵀU in place, U above the diagonal. Returns False at a pivot that is not positive beyond rounding.
+
+    Only the upper triangle is read; the lower one is scratch. Rows are eliminated four at a time, as in `lu_factor`.
+    """
     n = A.shape[0]
-    for j in range(n):
-        row_j = A[j]
-        d = row_j[j]
-        least = 1e-14 * d  # what rounding leaves of a pivot that should be zero
-        for k in range(j):
-            d -= row_j[k] * row_j[k]
-        if not d > least:
-            return False
-        d = np.sqrt(d)
-        row_j[j] = d
-        for i in range(j + 1, n):
-            row_i = A[i]
-            s = row_i[j]
-            for k in range(j):
-                s -= row_i[k] * row_j[k]
-            row_i[j] = s / d
+    first = A[0, 0]
+    for i in range(1, n):
+        A[i, 0] = A[i, i]  # what rounding is compared with
+    k = 0
+    while k < n:
+        e = min(k + 4, n)
+        for m in range(k, e):
+            row = A[m, m:n]
+            for l in range(k, m):
+                f = A[l, m]
+                top = A[l, m:n]
+                for j in range(row.shape[0]):
+                    row[j] -= f * top[j]
+            whole = A[m, 0] if m > 0 else first
+            if not row[0] > 1e-14 * whole:
+                return False
+            f = 1.0 / np.sqrt(row[0])
+            for j in range(row.shape[0]):
+                row[j] *= f
+        if e == k + 4:
+            for i in range(e, n):
+                f0, f1, f2, f3 = A[k, i], A[k + 1, i], A[k + 2, i], A[k + 3, i]
+                r0, r1, r2, r3 = A[k, i:n], A[k + 1, i:n], A[k + 2, i:n], A[k + 3, i:n]
+                row = A[i, i:n]
+                for j in range(row.shape[0]):
+                    row[j] -= f0 * r0[j] + f1 * r1[j] + f2 * r2[j] + f3 * r3[j]
+        k = e
     return True
 
 
@@ -122,14 +136,15 @@ def cholesky_solve(A, b):
     """Solve in place with the factor of `cholesky`."""
     n = A.shape[0]
     for i in range(n):
-        s = b[i]
-        row = A[i]
-        for k in range(i):
-            s -= row[k] * b[k]
-        b[i] = s / row[i]
-    for i in range(n - 1, -1, -1):
         x = b[i] / A[i, i]
         b[i] = x
+        row = A[i, i + 1 : n]
+        rest = b[i + 1 : n]
+        for k in range(row.shape[0]):
+            rest[k] -= row[k] * x
+    for i in range(n - 1, -1, -1):
+        s = b[i]
         row = A[i]
-        for k in range(i):
-            b[k] -= row[k] * x
+        for k in range(i + 1, n):
+            s -= row[k] * b[k]
+        b[i] = s / row[i]

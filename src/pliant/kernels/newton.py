@@ -259,7 +259,9 @@ def polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, p
 
 
 @routine
-def alpha_step(t, work, c, loads, fronts, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info):
+def alpha_step(
+    t, work, c, loads, fronts, q0, v0, w0, a0, u, tau, h, alpha, tol, S, pivot, memory, q1, v1, w1, a1, info
+):
     """One step of the Lie-group generalised-α method from (q₀, v₀, v̇₀ = w₀, a₀) to (q₁, v₁, w₁, a₁).
 
     alpha (4,): αm, αf, β, γ. tol (4,): rtol, atol, Newton tolerance relative to these, iterations. S (see `factors`) and
@@ -335,9 +337,7 @@ def alpha_step(t, work, c, loads, fronts, q0, v0, w0, a0, u, tau, h, alpha, tol,
                 integrate(c.shift, c.spatial, q0, move, q1)
                 stale = False
                 if held:
-                    rounds = polish(
-                        t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step
-                    )
+                    rounds = polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step)
                     stale = rounds > 4
                 for k in range(nv):
                     a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)

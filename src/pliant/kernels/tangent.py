@@ -554,12 +554,8 @@ def tangent(t, work, loads, apply, q, v, a, u, cq, cv, ca, tau, out):
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         block_backward(t, work, block, nm, cq, general, loaded)
-        add_to_parent(
-            work.x, nm * block[COLS], block[PSTEP], work.state, work.inertia, work.bias, work.load, loaded
-        )
-        distribute(
-            block, t.spans, work.ends, work.force, work.x, work.h, work.tau, nm, cq, general, loaded, target
-        )
+        add_to_parent(work.x, nm * block[COLS], block[PSTEP], work.state, work.inertia, work.bias, work.load, loaded)
+        distribute(block, t.spans, work.ends, work.force, work.x, work.h, work.tau, nm, cq, general, loaded, target)
     if t.flags[IN_ORDER] == 0:
         for m in range(nm):
             scatter_matrix(t, work.out[m], out[m])

@@ -331,14 +331,13 @@ class Robot(Driven, Surroundings, Closed):
         for link in self.links:
             children.setdefault(link.parent.link, []).append(link)
 
-        def show(parent: str, indent: str) -> None:
-            for i, link in enumerate(children.get(parent, [])):
-                last = i == len(children[parent]) - 1
-                lines.append(indent + ("└─ " if last else "├─ ") + _describe(link))
-                show(link.name, indent + ("   " if last else "│  "))
-
         lines.append("world")
-        show("world", "")
+        stack = [(link, "", k == 0) for k, link in enumerate(reversed(children.get("world", [])))]
+        while stack:
+            link, indent, last = stack.pop()
+            lines.append(indent + ("└─ " if last else "├─ ") + _describe(link))
+            inner = indent + ("   " if last else "│  ")
+            stack += [(child, inner, k == 0) for k, child in enumerate(reversed(children.get(link.name, [])))]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels import engine
 from ..kernels.newton import CONVERGED, SINGULAR
 from ..model.validate import interval
-from ..system import System
+from ..system import LinearSolver, System
 from .result import Statistics
 
 __all__ = ["AlphaMethod", "AlphaStepper"]
@@ -64,6 +64,7 @@ class AlphaStepper:
         newton: float,
         iterations: int,
         statistics: Statistics,
+        solver: LinearSolver = "auto",
     ) -> None:
         self.system = system
         self.method = method
@@ -73,7 +74,7 @@ class AlphaStepper:
         self._p = np.zeros(engine.PARAMETERS)
         self._p[1:5] = method.alpha_m, method.alpha_f, method.beta, method.gamma
         self._p[5:9] = rtol, atol, newton, iterations
-        self._S = np.zeros((1, system.nv, system.nv))
+        self._S = system.step_storage(solver)
         self._h = 0.0
 
     def try_step(self, h: float, u: Array, tau: Array) -> tuple[str, float]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from .. import lie
-from ..system import System
+from ..system import Algorithm, LinearSolver, System
 from .closure import constrained_acceleration
 from .drive import Drive
 from .motion import MotionSet
@@ -21,6 +21,7 @@ from .motion import MotionSet
 __all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "ode_solver"]
 
 Array = NDArray[np.float64]
+ALGORITHMS: dict[str, Algorithm] = {"auto": "auto", "dense": "composite", "tree": "articulated"}
 ODE_METHODS = {"bdf": BDF, "radau": Radau, "lsoda": LSODA, "rk45": RK45, "dop853": DOP853, "cvode": None}
 
 
@@ -44,7 +45,14 @@ def _rate_matrix(quaternion: Array) -> Array:
 class ChartedODE:
     """Right-hand side and Jacobian in ambient coordinates."""
 
-    def __init__(self, system: System, drive: Drive, motion: MotionSet, baumgarte: float = 0.0) -> None:
+    def __init__(
+        self,
+        system: System,
+        drive: Drive,
+        motion: MotionSet,
+        baumgarte: float = 0.0,
+        solver: LinearSolver = "auto",
+    ) -> None:
         if motion.tendons:
             raise ValueError(
                 "tendons with control='length' need one of the α-methods, which solve for their tensions; use "
@@ -52,6 +60,7 @@ class ChartedODE:
             )
         self.system, self.drive, self.motion, self.baumgarte = system, drive, motion, baumgarte
         self.multipliers = np.zeros(len(system.loop_rows))
+        self._algorithm: Algorithm = ALGORITHMS[solver]
         c = system.internal
         self._q_of, self._v_of = c.shift[:, 0], c.shift[:, 1]
         self._spatial = c.spatial
@@ -83,7 +92,7 @@ class ChartedODE:
         if len(self.multipliers):
             a, self.multipliers = constrained_acceleration(self.system, q, v, u, tau, known, self.baumgarte)
         else:
-            a = self.system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+            a = self.system.forward_dynamics(q, v, tau, u=u, prescribed=known, method=self._algorithm)
         out[self.system.nq :] = a
         return out
 

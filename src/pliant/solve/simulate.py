@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from ..model.validate import choice, finite, positive
-from ..system import System
+from ..system import LinearSolver, System
 from .closure import close, consistent_velocity, overdriven
 from .drive import Drive, State
 from .implicit import AlphaMethod
@@ -46,6 +46,7 @@ def simulate(
     method: Method = "generalized-alpha",
     step: float | None = None,
     rho: float = 0.8,
+    solver: LinearSolver = "auto",
     rtol: float = 1e-3,
     atol: float = 1e-4,
     max_step: float | None = None,
@@ -89,6 +90,9 @@ def simulate(
         Constant step [s] of the α-methods; error-controlled if left out.
     rho : float
         Spectral radius of "generalized-alpha" at high frequency, 0 to 1 (1: no numerical damping).
+    solver : {"auto", "dense", "tree"}
+        How the linear systems of a step (the mass matrix, for explicit methods) are solved: dense factors, elimination along
+        the tree in O(N) without loops and contact between parts, or whichever is faster for this robot.
     rtol, atol : float
         Tolerances of the local error, relative, and absolute in units of each coordinate's natural size (1/length for
         bending, 1 rad for joints).
@@ -116,6 +120,7 @@ def simulate(
     """
     duration = positive("duration", duration, unit="s")
     choice("method", method, METHODS)
+    choice("solver", solver, ("auto", "dense", "tree"))
     for option, value in (("first_step", first_step), ("newton_tolerance", newton_tolerance)):
         if value is not None:
             positive(option, value)
@@ -132,6 +137,7 @@ def simulate(
         "largest": np.inf if max_step is None else positive("max_step", max_step, unit="s"),
         "newton": newton_tolerance if newton_tolerance is not None else (0.02 if step is None else 1e-9),
         "iterations": 10,
+        "solver": solver,
         "motion": MotionSet(system, motion, q, begin),
     }
     options["motion"].joints_at(begin, q, v, np.zeros(system.nv))

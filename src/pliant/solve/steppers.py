@@ -91,6 +91,7 @@ class _Alpha:
             newton=options["newton"],
             iterations=options["iterations"],
             statistics=self.statistics,
+            solver=options["solver"],
         )
         self._last = (t, q.copy(), v.copy())
 
@@ -279,7 +280,7 @@ class OdeStepper:
         self.system = system
         self.statistics: Statistics = options["statistics"]
         self.tensions: dict[int, float] = {}
-        self._ode = ChartedODE(system, drive, options["motion"], options["baumgarte"])
+        self._ode = ChartedODE(system, drive, options["motion"], options["baumgarte"], options["solver"])
         self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
         self.t, self.q, self.v = t, q.copy(), v.copy()
         self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
