@@ -52,7 +52,7 @@ class Elimination:
 class _Plan:
     """Fronts of all blocks, found from the tips to the base."""
 
-    def __init__(self, tables: Tables, pairs: Ints) -> None:
+    def __init__(self, tables: Tables) -> None:
         self.parent = tables.block[:, layout.PARENT]
         first, count = tables.block[:, layout.COL0], tables.block[:, layout.COLS]
         self.own: list[list[int]] = [tables.col_v[a : a + n].tolist() for a, n in zip(first, count)]
@@ -60,7 +60,6 @@ class _Plan:
         self.top = np.full(int(tables.col_v.max()) + 1, blocks)
         for b in range(blocks - 1, -1, -1):
             self.top[self.own[b]] = b
-        self.connect(pairs)
         self.eliminated: list[list[int]] = [[] for _ in range(blocks)]
         self.retained: list[list[int]] = [[] for _ in range(blocks)]
         extra: list[list[int]] = [[] for _ in range(blocks)]
@@ -76,16 +75,6 @@ class _Plan:
         for b, unknowns in enumerate(self.unknowns):
             for v in unknowns:
                 self.fronts_of[v].append(b)
-
-    def connect(self, pairs: Ints) -> None:
-        """Retain unknowns until they meet those of an ancestor that a stiffness or damping connects them to."""
-        blocks_of: list[set[int]] = [set() for _ in self.top]
-        for b, own in enumerate(self.own):
-            for v in own:
-                blocks_of[v].add(b)
-        for i, j in pairs:
-            if not blocks_of[i] & blocks_of[j]:
-                self.top[[i, j]] = min(self.top[i], self.top[j])
 
     def home(self, velocities: list[int]) -> int:
         """The front nearest to the tip that holds all these unknowns, or −1."""
@@ -116,7 +105,7 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
     """Plan the elimination of a robot."""
     rows = np.repeat(np.arange(len(internal.start) - 1), np.diff(internal.start))
     pairs = np.column_stack([rows, internal.column]).astype(np.int64)
-    plan = _Plan(tables, pairs[rows != internal.column])
+    plan = _Plan(tables)
     blocks = len(plan.own)
     m = np.array([len(u) for u in plan.unknowns], dtype=np.int64)
     e = np.array([len(u) for u in plan.eliminated], dtype=np.int64)

@@ -48,7 +48,7 @@ def forward_dynamics(t, work, c, loads, fronts, q, v, known, u, tau, acceleratio
     if S.shape[1] != S.shape[2]:
         if not factor_mass_tree(t, work, c, fronts, S[0], pivot):
             return SINGULAR
-        solve_tree(t, fronts, c.scale, SIX, S[0], pivot, acceleration)
+        solve_tree(t, fronts, c.known, c.scale, SIX, S[0], pivot, acceleration)
     else:
         mass_matrix(t, work, S)
         eliminate(c, S[0])

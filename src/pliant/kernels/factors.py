@@ -38,7 +38,7 @@ def solve_tangent(t, c, fronts, S, pivot, x):
     scale = c.scale
     if S.shape[1] != S.shape[2]:
         loaded = t.flags[GENERAL_INERTIA] != 0 or t.flags[STEP_LOADS] != 0
-        solve_tree(t, fronts, scale, EIGHTEEN if loaded else TWELVE, S[0], pivot, x)
+        solve_tree(t, fronts, c.known, scale, EIGHTEEN if loaded else TWELVE, S[0], pivot, x)
         return
     for k in range(x.shape[0]):
         x[k] *= scale[k]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import routine
-from .layout import COL0, COLS, I1, I2, PSTEP
+from .layout import COL0, COLS, I1, I2, PSTEP, STEP0, STEPS
 
 
 class Fronts(NamedTuple):
@@ -43,6 +43,7 @@ FRONT_WIDTH = 8
 # rows of a front below those of its unknowns: wrench, and the columns W, R, J of the block at its end
 ANSWER, CARRIED, ROWS_BELOW = np.int64(0), np.int64(6), np.int64(24)
 MOTION = np.int64(18)  # most entries of z
+ROUNDING = 4e-15  # a pivot that is smaller than this, relative to what it was before cancellation, is zero
 
 
 @routine
@@ -55,6 +56,7 @@ def clear_fronts(fronts, S):
             row = S[i]
             for j in range(m + MOTION):
                 row[j] = 0.0
+            row[S.shape[1] - 1] = 0.0
 
 
 @routine
@@ -126,9 +128,13 @@ def add_retained(block, front, own, child, up, nz, S):
 
 @routine
 def eliminate_front(front, index, known, scale, nz, S, pivot):
-    """Eliminate the first unknowns of a front; known coordinates keep their values. Returns False if it is singular."""
+    """Eliminate the first unknowns of a front; known coordinates keep their values. Returns False if it is singular.
+
+    The last column holds what each pivot is compared with, to tell a small one from what rounding leaves of zero.
+    """
     m, e, o = front[UNKNOWNS], front[ELIMINATED], front[ROW]
     rows, cols = m + 6, m + nz
+    last = S.shape[1] - 1
     for i in range(e):
         v = index[front[INDEX] + i]
         if known[v] == 1:
@@ -137,8 +143,10 @@ def eliminate_front(front, index, known, scale, nz, S, pivot):
             for j in range(rows):
                 S[o + j, i] = 0.0
             S[o + i, i] = 1.0
+            S[o + i, last] = 0.0
         else:
             row = S[o + i]
+            row[last] *= ROUNDING * scale[v]
             for j in range(cols):
                 row[j] *= scale[v]
     for k in range(e):
@@ -150,7 +158,7 @@ def eliminate_front(front, index, known, scale, nz, S, pivot):
                 best = size
                 swap = i
         pivot[front[PIVOT] + k] = swap
-        if not (best > 0.0 and best < np.inf):
+        if not (best > S[o + k, last] and best < np.inf):
             return False
         top = S[o + k]
         if swap != k:
@@ -186,14 +194,40 @@ def add_answer(front, p, nz, S, inertia, bias, load):
 
 
 @routine
+def put_references(block, front, own, x, before, after, S):
+    """What rounding in a symmetric front is compared with: its diagonal, and what was there before inertias cancelled.
+
+    `before` (6, 6) holds the sizes of the inertias that the block carries, before elimination; with its own composite
+    inertia, which is behind its columns in x, they become those of its parent, in `after`.
+    """
+    n, col0 = block[COLS], block[COL0]
+    m, o, last = front[UNKNOWNS], front[ROW], S.shape[1] - 1
+    J = o + m + CARRIED + 12
+    for k in range(n):
+        y = 0.0
+        for r in range(6):
+            for c in range(6):
+                y += abs(S[J + r, k]) * before[r, c] * abs(S[J + c, k])
+        S[o + own[col0 + k], last] += y
+    for i in range(m):
+        S[o + i, last] += abs(S[o + i, i])
+    for r in range(6):
+        for c in range(6):
+            after[r, c] += before[r, c] + abs(x[r, n + c])
+
+
+@routine
 def close_front(t, fronts, b, known, scale, x, h, places, nz, S, pivot, inertia, bias, load):
-    """Finish the front of a block whose rows are in h and whose answers are in x: all but the first pass is here."""
+    """Finish the front of a block whose rows are in h and whose answers are in x. Returns False if it is singular."""
     block, front = t.block[b], fronts.front[b]
     fill_front(block, front, fronts.own, x, h, places, nz, S)
     child = front[CHILD]
     while child >= 0:
         add_retained(block, front, fronts.own, fronts.front[child], fronts.up, nz, S)
         child = fronts.front[child, NEXT]
+    if nz == 6:
+        end = block[STEP0] + block[STEPS] - 1
+        put_references(block, front, fronts.own, x, load[end], load[block[PSTEP]], S)
     if not eliminate_front(front, fronts.index, known, scale, nz, S, pivot):
         return False
     add_answer(front, block[PSTEP], nz, S, inertia, bias, load)
@@ -201,7 +235,7 @@ def close_front(t, fronts, b, known, scale, x, h, places, nz, S, pivot, inertia,
 
 
 @routine
-def inward(t, fronts, scale, b, x, S, pivot):
+def inward(t, fronts, known, scale, b, x, S, pivot):
     """Right-hand side of one block: to its own unknowns, and what it hands towards the base."""
     block, front = t.block[b], fronts.front[b]
     n, col0 = block[COLS], block[COL0]
@@ -215,7 +249,7 @@ def inward(t, fronts, scale, b, x, S, pivot):
                 S[o + fronts.own[col0 + k], last] -= S[J + r, k] * p
     for i in range(e):
         v = fronts.index[front[INDEX] + i]
-        S[o + i, last] = scale[v] * (S[o + i, last] + x[v])
+        S[o + i, last] = 0.0 if known[v] == 1 else scale[v] * (S[o + i, last] + x[v])
     for k in range(e):
         i = pivot[front[PIVOT] + k]
         y = S[o + i, last]
@@ -274,12 +308,12 @@ def outward(t, fronts, b, nz, x, S):
 
 
 @routine
-def solve_tree(t, fronts, scale, nz, S, pivot, x):
+def solve_tree(t, fronts, known, scale, nz, S, pivot, x):
     """Solve in place with the factors that `close_front` left in the store."""
     last = S.shape[1] - 1
     for i in range(S.shape[0]):
         S[i, last] = 0.0
     for b in range(t.block.shape[0] - 1, -1, -1):
-        inward(t, fronts, scale, b, x, S, pivot)
+        inward(t, fronts, known, scale, b, x, S, pivot)
     for b in range(t.block.shape[0]):
         outward(t, fronts, b, nz, x, S)
