@@ -111,7 +111,9 @@ def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S
 def factor_mass_tree(t, work, c, fronts, S, pivot):
     """The factors of M in the store S; needs `forward`. Returns False if M is singular."""
     point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
-    work.load[:, :, :] = 0.0  # here the sizes of inertias before elimination
+    for i in range(work.load.shape[0]):  # here the sizes of inertias before elimination
+        for r in range(6):
+            work.load[i, r, 0] = 0.0
     all_jacobians(t, work)
     clear_fronts(fronts, S)
     for b in range(t.block.shape[0] - 1, -1, -1):

@@ -197,8 +197,8 @@ def add_answer(front, p, nz, S, inertia, bias, load):
 def put_references(block, front, own, x, before, after, S):
     """What rounding in a symmetric front is compared with: its diagonal, and what was there before inertias cancelled.
 
-    `before` (6, 6) holds the sizes of the inertias that the block carries, before elimination; with its own composite
-    inertia, which is behind its columns in x, they become those of its parent, in `after`.
+    The first column of `before` (6, 6) holds the diagonal of the inertias that the block carries, before elimination; with
+    its own composite inertia, which is behind its columns in x, they become those of its parent, in `after`.
     """
     n, col0 = block[COLS], block[COL0]
     m, o, last = front[UNKNOWNS], front[ROW], S.shape[1] - 1
@@ -206,14 +206,12 @@ def put_references(block, front, own, x, before, after, S):
     for k in range(n):
         y = 0.0
         for r in range(6):
-            for c in range(6):
-                y += abs(S[J + r, k]) * before[r, c] * abs(S[J + c, k])
+            y += S[J + r, k] * S[J + r, k] * before[r, 0]
         S[o + own[col0 + k], last] += y
     for i in range(m):
         S[o + i, last] += abs(S[o + i, i])
     for r in range(6):
-        for c in range(6):
-            after[r, c] += before[r, c] + abs(x[r, n + c])
+        after[r, 0] += before[r, 0] + abs(x[r, n + r])
 
 
 @routine
