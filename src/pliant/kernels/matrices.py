@@ -80,7 +80,18 @@ from .layout import (
     XI1,
     XI2,
 )
-from .tangent import SIX, THREE, ZERO, add_product6, clear, expand_rows, project_wide, row_product, scatter_matrix
+from .tangent import (
+    SIX,
+    THREE,
+    ZERO,
+    add_product6,
+    add_row_product3,
+    clear,
+    expand_rows,
+    project_wide,
+    row_product,
+    scatter_matrix,
+)
 from .water import (
     F_DRAG,
     F_STEP,
@@ -325,9 +336,8 @@ def write_rows(block, spans, J, rate, rates, force, x, h, g, out):
             m = spans[sp, 1]
             row_product(hk, n, J, c0, m, out[i, c0 : c0 + m])
             if rates:
-                for j in range(c0, c0 + m):
-                    for r in range(6):
-                        out[i, j] += hk[n + 6 + r] * rate[r, j]
+                add_row_product3(hk, n + 6, rate, ZERO, c0, m, out[i, c0 : c0 + m])
+                add_row_product3(hk, n + 6, rate, THREE, c0, m, out[i, c0 : c0 + m])
         if below > 0:
             for r in range(6):
                 extra[r] = J[r, i]
@@ -341,8 +351,8 @@ def products(t, work, water, task, q, v, out, handles):
     `out` is not touched by the task WEIGHT.
     """
     forward(t, q, v, work.zero, work)
-    inertial = task == CORIOLIS or task == FIRST or task == SECOND  # noqa: SIM109
-    rates = task == CORIOLIS or task == SECOND  # noqa: SIM109
+    inertial = task in (CORIOLIS, FIRST, SECOND)
+    rates = task in (CORIOLIS, SECOND)
     if inertial:
         inertial_pairs(t, work, task)
     else:

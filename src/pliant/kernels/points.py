@@ -7,14 +7,17 @@ from .columns import joint_columns, rod_columns
 from .forward import forward
 from .groups import unpack_tables, unpack_work
 from .kinematics import frame_columns
-from .layout import KIND, ROD
+from .layout import KIND, RE, ROD
 
 ZERO, ONE, TWO, THREE = (np.int64(k) for k in range(4))
 
 
 @kernel
-def point_jacobians(ints, floats, buffer, q, v, points, J, rate):
-    """J and J̇ (m, 6, nv) at the ends of the steps `points` (m,), in world axes at `work.origin`, J̇ seen from the world."""
+def point_jacobians(ints, floats, buffer, q, v, points, motion, J, rate):
+    """J and J̇ (m, 6, nv) at the ends of the steps `points` (m,), in world axes at `work.origin`, J̇ seen from the world.
+
+    `motion` (m, 18): rotation by rows, position relative to `work.origin`, twist in world axes at it.
+    """
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
     forward(t, q, v, work.zero, work)
@@ -22,13 +25,13 @@ def point_jacobians(ints, floats, buffer, q, v, points, J, rate):
     for b in range(t.block.shape[0]):
         block = t.block[b]
         if block[KIND] == ROD:
-            rod_columns(
-                block, t.step, t.data, t.phi, work.state, work.op, wide1, wide2, ends, THREE, 1.0, 0.0, 0.0
-            )
+            rod_columns(block, t.step, t.data, t.phi, work.state, work.op, wide1, wide2, ends, THREE, 1.0, 0.0, 0.0)
         else:
             joint_columns(block, t.data, work.state, ends, THREE, 1.0, 0.0, 0.0)
     for k in range(points.shape[0]):
         i = points[k]
+        for c in range(18):
+            motion[k, c] = work.state[i, RE + c]
         frame_columns(t, i, ends[1], wide1, TWO, ZERO, J[k])  # R, to be subtracted from Y
         frame_columns(t, i, ends[3], wide2, THREE, ONE, rate[k])
         for r in range(6):
