@@ -190,8 +190,8 @@ def _product(system: System, task: np.int64, q: Array, v: Array) -> tuple[Array,
 def coriolis_matrix(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """Coriolis matrix C(q, v) (nv, nv) with Ṁ − 2C skew; C v are the Coriolis forces.
 
-    ``C = Σ Jᵀ (I J̇ + ½ N J)`` in world axes with the N of MATH §3, by a composite recursion at about the cost of two mass
-    matrices.
+    ``C = Σ Jᵀ (I J̇ + ½ N J)`` in world axes with the N of MATH §3, by a composite recursion at up to twice the cost of the
+    mass matrix.
 
     Notes
     -----
