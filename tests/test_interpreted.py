@@ -71,6 +71,9 @@ def compute() -> dict[str, np.ndarray]:
             out[f"jacobian {frame} {reference}"] = system.jacobian(frame, q, reference=reference)
             out[f"rate {frame} {reference}"] = system.jacobian_rate(frame, q, v, reference=reference)
             out[f"acceleration {frame} {reference}"] = system.acceleration(frame, q, v, a, reference=reference)
+    projected = pl.projected_matrices(system, q, v)
+    out["projected"] = np.array([projected.mass, projected.coriolis, projected.c1, projected.c2])
+    out["coriolis"] = pl.coriolis_matrix(system, q, v)
     add_loads(out)
     return {name: np.asarray(value, dtype=float) for name, value in out.items()}
 
@@ -97,6 +100,9 @@ def add_loads(out: dict[str, np.ndarray]) -> None:
     out["loaded residual"] = system.residual(q, v, a, u)
     out["loaded tangent"] = system.residual_tangent(q, v, a, u, weights=(0.7, 1.3, 2.1))
     out["inputs"] = system.actuation_matrix(q, v, u)
+    composite = pl.composite_matrices(system, q, v)
+    out["composite"] = np.array([composite.mass, composite.c1, composite.c2, composite.drag])
+    out["weight"] = np.column_stack([composite.gravity, composite.flow])
     out["lengths"] = np.vstack([system.tendon_lengths(q)[1], system.closure(q, v)[1]])
 
 

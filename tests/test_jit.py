@@ -168,6 +168,8 @@ def ask_everything(system: pl.System, seed: int) -> set[str]:
         if "rod" not in arguments or rods:
             method(**arguments)
             called.add(name)
+    for function in (pl.equation_of_motion, pl.projected_matrices, pl.composite_matrices, pl.reconstruct):
+        function(system, values["q"], values["v"])
     return called
 
 

@@ -24,10 +24,10 @@ from .layout import D_COM, D_M6, D_MASS, D_ROT, MASSLESS, PE, RE, RIGID, S_INERT
 
 @inline
 def put_block(M, i, j, A):
-    """Store a 3×3 matrix in a 2-D array at row i, column j."""
-    for r in range(3):
-        for c in range(3):
-            M[i + r, j + c] = A[3 * r + c]
+    """Store a 3×3 matrix, whose entries may be real and complex, in a 2-D array at row i, column j."""
+    M[i, j], M[i, j + 1], M[i, j + 2] = A[0], A[1], A[2]
+    M[i + 1, j], M[i + 1, j + 1], M[i + 1, j + 2] = A[3], A[4], A[5]
+    M[i + 2, j], M[i + 2, j + 1], M[i + 2, j + 2] = A[6], A[7], A[8]
 
 
 @routine
