@@ -11,6 +11,7 @@ from .forward import forward
 from .inertia import point_inertias
 from .layout import (
     COL0,
+    COLLOC,
     COLS,
     D_AXIS,
     D_C,
@@ -36,6 +37,7 @@ from .layout import (
     XI1,
     XI2,
 )
+from .spectral import spectral_composite, spectral_jacobian
 from .tangent import SIX, ZERO, add_product6, clear, expand_rows, project_wide, row_product, scatter_matrix
 
 
@@ -83,7 +85,9 @@ def all_jacobians(t, work):
     """Columns s of every block; needs `forward`."""
     for b in range(t.block.shape[0]):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            spectral_jacobian(block, t.step, t.phi, t.colloc, work.state, work.nodes, work.wide1, work.ends[0])
+        elif block[KIND] == ROD:
             rod_jacobian(block, t.step, t.data, t.phi, work.state, work.op, work.wide1, work.ends[0])
         else:
             joint_jacobian(block, t.data, work.state, work.ends[0])
@@ -161,7 +165,21 @@ def mass_matrix(t, work, q, out):
     target = out if t.flags[IN_ORDER] != 0 else work.out
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            spectral_composite(
+                block,
+                t.step,
+                t.phi,
+                t.colloc,
+                work.state,
+                work.inertia,
+                work.nodes,
+                work.wide1,
+                work.x,
+                work.g,
+                work.h,
+            )
+        elif block[KIND] == ROD:
             rod_composite(block, t.step, t.phi, work.inertia, work.op, work.wide1, work.x, work.g, work.h)
         else:
             joint_composite(block, work.inertia, work.ends[0], work.x, work.h)

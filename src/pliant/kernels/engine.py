@@ -13,13 +13,14 @@ from .composite import mass_matrix
 from .dynamics import newton_euler
 from .forward import forward
 from .groups import GROUPS, unpack_internal, unpack_tables, unpack_work
-from .layout import KIND, ROD
+from .layout import COLLOC, KIND, ROD
 from .linear import cholesky, cholesky_solve
 from .loads import input_columns, loop_closure, tendon_lengths
 from .newton import CONVERGED, SINGULAR, alpha_step, statics
 from .packing import Packed, pack
 from .prescribed import clear_known, eliminate
 from .residual import residual, residual_tangent
+from .spectral import spectral_columns
 from .tangent import tangent
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
@@ -57,7 +58,23 @@ def step_derivatives(t, work, q, v):
     forward(t, q, v, work.zero, work)
     for b in range(t.block.shape[0]):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            spectral_columns(
+                block,
+                t.step,
+                t.phi,
+                t.colloc,
+                work.state,
+                work.nodes,
+                work.wide1,
+                work.wide2,
+                work.ends,
+                ONE,
+                1.0,
+                0.0,
+                0.0,
+            )
+        elif block[KIND] == ROD:
             rod_columns(
                 block, t.step, t.data, t.phi, work.state, work.op, work.wide1, work.wide2, work.ends, ONE, 1.0, 0.0, 0.0
             )

@@ -36,6 +36,7 @@ from .forward import forward
 from .inertia import point_inertias
 from .layout import (
     COL0,
+    COLLOC,
     COLS,
     D_C,
     D_H,
@@ -69,6 +70,7 @@ from .layout import (
     XI2,
 )
 from .loads import apply_loads, load_tangents
+from .spectral import spectral_backward, spectral_columns
 
 # numpy integers, for the same reason as in `layout`
 ZERO, THREE, SIX = np.int64(0), np.int64(3), np.int64(6)
@@ -497,14 +499,37 @@ def tangent(t, work, loads, apply, q, v, a, u, cq, cv, ca, tau, out):
     op, wide1, wide2, ends = work.op, work.wide1, work.wide2, work.ends
     for b in range(t.block.shape[0]):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            spectral_columns(block, t.step, t.phi, t.colloc, state, work.nodes, wide1, wide2, ends, nm, cq, cv, ca)
+        elif block[KIND] == ROD:
             rod_columns(block, t.step, t.data, t.phi, state, op, wide1, wide2, ends, nm, cq, cv, ca)
         else:
             joint_columns(block, t.data, state, ends, nm, cq, cv, ca)
     target = out if t.flags[IN_ORDER] != 0 else work.out
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            spectral_backward(
+                block,
+                t.step,
+                t.phi,
+                t.colloc,
+                state,
+                inertia,
+                bias,
+                load,
+                work.nodes,
+                wide1,
+                wide2,
+                x,
+                work.g,
+                h,
+                nm,
+                cq,
+                general,
+                loaded,
+            )
+        elif block[KIND] == ROD:
             rod_backward(
                 block,
                 t.step,
