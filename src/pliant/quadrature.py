@@ -20,8 +20,8 @@ from pliant.model.validate import choice, integer, interval
 __all__ = [
     "SAME_POINT",
     "Grid",
-    "check_breakpoints",
     "chebyshev_integrals",
+    "check_breakpoints",
     "default_points",
     "fejer",
     "gauss",

@@ -34,7 +34,7 @@ from .layout import (
     STEP0,
     VE,
 )
-from .spectral import spectral_columns, spectral_point
+from .spectral import THREE, spectral_columns, spectral_point
 
 PLAIN = np.int64(0)
 
@@ -165,7 +165,7 @@ def frame_derivatives(t, work, q, v, a, i, out):
                 work.wide1,
                 work.wide2,
                 work.ends,
-                3,
+                THREE,
                 1.0,
                 0.0,
                 0.0,
