@@ -821,7 +821,10 @@ class System:
         """First steps of the blocks that hold the points X of a spectral rod, and integrals up to the points."""
         starts = np.array([first for first, _last in grid.elements])
         k = np.clip(np.searchsorted(grid.X[starts], X, side="left") - 1, 0, len(starts) - 1)
-        rows = [block_integrals(content, grid, *grid.elements[e], x) for e, x in zip(k, X[:, None])]
+        rows = []
+        for e, x in zip(k, X[:, None]):
+            first, last = grid.elements[e]
+            rows.append(block_integrals(content, grid, first, last, x))
         phi = np.zeros((len(X), 2, max((row.shape[1] for row in rows), default=0)))
         for p, row in enumerate(rows):
             phi[p, :, : row.shape[1]] = row
