@@ -22,6 +22,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/loads.py
 	$(BIN)/python benchmarks/loops.py
+	$(BIN)/python benchmarks/spatial.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

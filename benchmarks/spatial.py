@@ -1,6 +1,6 @@
 """Accuracy and cost of integration along a rod: Chebyshev collocation, Magnus of order 2 and 4, and 6 as a prototype.
 
-    python benchmarks/spatial.py [--json spatial.json] [--png spatial.png] [--points 6 10 …] [--rounds 10]
+    python benchmarks/spatial.py [--json spatial.json] [--png spatial.png] [--points 6 10 …] [--scale 1] [--rounds 10]
 
 A rod of 1 m with Legendre bending and torsion in a curved state, once of order 4 and once of order 8 with sharper strains.
 Errors are relative to collocation with 64 points; "order ∞" is Gauss quadrature of the mass with exact poses
@@ -26,6 +26,7 @@ METHODS = {
     "Magnus 4": {"magnus": 4},
 }
 STATES = {"order 4": (4, 4.0), "order 8, sharper": (8, 8.0)}
+COLORS = {"spectral": "C0", "Magnus 2": "C1", "Magnus 4": "C2", "Magnus 6": "C3", "order ∞": "C7"}
 FINEST = 64
 BETWEEN = 24
 
@@ -158,7 +159,12 @@ def draw(results, path):
                 if rows:
                     dashed = "--" if method in ("Magnus 6", "order ∞") else "-"
                     axis.semilogy(
-                        [r[x] for r in rows], [max(r[y], 1e-16) for r in rows], "o" + dashed, ms=3, label=method
+                        [r[x] for r in rows],
+                        [max(r[y], 1e-16) for r in rows],
+                        "o" + dashed,
+                        ms=3,
+                        color=COLORS[method],
+                        label=method,
                     )
             axis.set(xlabel=xlabel, ylabel=ylabel, title=f"strains of {name}", ylim=(1e-16, 10))
             axis.grid(alpha=0.3)
@@ -172,11 +178,12 @@ def main():
     parser.add_argument("--json", help="write the results to this file")
     parser.add_argument("--png", help="draw them into this file (needs matplotlib)")
     parser.add_argument("--points", type=int, nargs="+", default=[5, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40])
+    parser.add_argument("--scale", type=float, default=1.0, help="multiply the strains by this")
     parser.add_argument("--rounds", type=int, default=10)
     args = parser.parse_args()
     results = {}
     for name, (order, size) in STATES.items():
-        results[name] = study(order, size, args.points, args.rounds)
+        results[name] = study(order, args.scale * size, args.points, args.rounds)
         table(name, results[name])
     if args.json:
         with open(args.json, "w") as file:
