@@ -245,6 +245,37 @@ def test_derivatives_under_every_load(case):
     check_tangents(system, q, v, a, u, tol=1e-11)
 
 
+def test_derivatives_with_loop_joints():
+    robot = branched(0)
+    robot.add_loop("loop", "tool", robot.link("arm").at(0.7, random_pose(np.random.default_rng(0), 0.1)))
+    robot.add_loop("ground", robot.link("twig").at(0.6), joint=pl.Revolute("z"))
+    system = integrated(robot, arm=16, twig=12).compile()
+    q, v, a = state(system, 0)
+    system.multipliers[:] = np.random.default_rng(0).normal(size=len(system.loop_rows))
+    check_tangents(system, q, v, a, np.zeros(0), tol=1e-11)
+
+
+def test_a_loop_of_two_rods_is_mounted():
+    """Two arms joined at their tips: the equilibrium is that of Magnus rods."""
+    found = []
+    for options in ({"integration": "spectral", "points": 16}, {"points": 100}):
+        robot = pl.Robot("arch")
+        rods = [
+            robot.add_rod(
+                f"leg{k}", offset=pl.translate(0.3 * k, 0, 0) @ pl.rotate("y", angle), length=0.5, section=pl.Circle(0.03),
+                material=SILICONE, strains=pl.Strains.kirchhoff(3), **options,
+            )
+            for k, angle in enumerate((-1.3, 1.3 - np.pi))
+        ]  # fmt: skip
+        robot.add_loop("pin", rods[0].tip, rods[1].tip, joint=pl.Spherical())
+        rest = pl.solve_statics(system := robot.compile())
+        assert rest.success
+        tips = [system.pose(rod.tip, rest.q)[:3, 3] for rod in rods]
+        np.testing.assert_allclose(tips[0], tips[1], atol=1e-9)
+        found.append(rest.q)
+    assert relative(*found) < 1e-6
+
+
 def test_the_mass_matrix_is_symmetric_and_a_constant_of_the_derivative():
     system = integrated(branched(2), arm=5, twig=4).compile()
     q, v, a = state(system, 0)
