@@ -348,26 +348,23 @@ def spectral_columns(block, step, phi, W, state, nodes, wide1, wide2, ends, nm, 
         for c in range(6):
             s = unit_screw(R, p, c)
             r = dcross(V, s)
-            y = dscale(2.0, r)
             w = dadd(dcross(A, s), dcross(V, r))
             if nm == 1:
-                w = daxpy(cq, w, daxpy(cv, y, dscale(ca, s)))
+                w = daxpy(cq, w, daxpy(2.0 * cv, r, dscale(ca, s)))
                 r = daxpy(cq, r, dscale(cv, s))
             for k in range(block[RANGE + c], block[RANGE + c + 1]):
                 f = phi[0, u + k]
                 scaled_column(nodes, at + k, f, r)
                 scaled_column(nodes, at + n + k, f, s)
-                scaled_column(nodes, second + at + k, f, w)
-                if nm == 3:
-                    scaled_column(nodes, second + at + n + k, f, y)
-    more = n if nm == 1 else 2 * n
+                scaled_column(nodes, second + n * j + k, f, w)
     for k in range(steps):
         u = step[first + k, S_PHI]
         combine(W, o + k * steps, ONE, steps, nodes, ZERO, 2 * n, 2 * n, wide1, 2 * u)
-        combine(W, o + k * steps, ONE, steps, nodes, second, 2 * n, more, wide2, 3 * u)
+        combine(W, o + k * steps, ONE, steps, nodes, second, n, n, wide2, 3 * u)
         if nm == 3:
             for r in range(6):
                 for m in range(n):
+                    wide2[r, 3 * u + n + m] = 2.0 * wide1[r, 2 * u + m]
                     wide2[r, 3 * u + 2 * n + m] = wide1[r, 2 * u + n + m]
     u = step[first + steps - 1, S_PHI]
     for r in range(6):
