@@ -192,7 +192,7 @@ class _Builder:
         attached = [float(child.parent.X or 0.0) for child in children]
         named = points_of_interest(self.robot, link.name)
         inside = [x for x in attached + named if SAME < x < 1 - SAME]
-        grid = rod_grid(rod.strains.breakpoints, rod.points_per_element, extra=inside)
+        grid = rod_grid(rod.breakpoints, rod.points_per_element, extra=inside)
         self.check_points(link, rod, grid)
         self.grids[link.name] = grid
         X = grid.X
