@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import pliant.model.robot
+import pliant.model.sections
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -21,5 +22,18 @@ def test_the_readme_example_runs(capsys):
     assert np.all(np.isfinite(names["A"]))
 
 
+def test_the_example_of_constant_strain_runs(capsys):
+    page = README.parent / "docs" / "constant_strain.md"
+    code = page.read_text(encoding="utf-8").split("```python")[1].split("```")[0]
+    names: dict = {}
+    exec(compile(code, str(page), "exec"), names)
+    assert "stable equilibrium" in capsys.readouterr().out
+    assert names["run"].success
+    np.testing.assert_array_equal(
+        names["strains"][:, 2], names["system"].strain("arm", names["rest"].q, [0.1, 0.3, 0.6, 0.9])[:, 2]
+    )
+
+
 def test_docstring_examples():
     assert doctest.testmod(pliant.model.robot).failed == 0
+    assert doctest.testmod(pliant.model.sections).failed == 0

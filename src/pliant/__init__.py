@@ -47,7 +47,7 @@ from .model.loops import Loop
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
 from .model.routing import Along, Table, helical_routing
-from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
+from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
 from .model.user import UserLoad, compiled_load
@@ -126,6 +126,7 @@ __all__ = [
     "SpecialPoint",
     "Sphere",
     "Spherical",
+    "Stepped",
     "Strains",
     "System",
     "Table",

@@ -175,7 +175,8 @@ class Driven:
         assert isinstance(content, Rod)
         if content.section is None:
             return
-        X = np.linspace(*piece.span, 33)
+        low, high = piece.span
+        X = np.linspace(low, high, 33).clip(low + 1e-9, high - 1e-9)  # ends inside: the section may jump there
         reach = np.linalg.norm(piece.offsets(X)[0], axis=1)
         extent = content.section.extent(X)
         if np.any(reach > extent * (1 + 1e-9)):
