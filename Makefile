@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench figures clean
 
 demo: $(VENV)/.run
 	$(BIN)/python examples/cable_driven_manipulator.py
@@ -25,6 +25,11 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/matrices.py
 	$(BIN)/python benchmarks/spatial.py
 	$(BIN)/python benchmarks/algorithms.py
+
+figures: $(VENV)/.dev
+	$(BIN)/python benchmarks/algorithms.py --json docs/figures/algorithms.json --figure docs/figures/algorithms.png
+	$(BIN)/python benchmarks/spatial.py --json docs/figures/spatial.json --png docs/figures/spatial.png
+	$(BIN)/python benchmarks/constant_strain.py --json docs/figures/constant_strain.json --figure docs/figures/constant_strain.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
