@@ -1,6 +1,6 @@
 """pliant: soft-rigid robots with strain-parameterised Cosserat rods and exact derivatives."""
 
-from . import lie
+from . import io, lie
 from .analysis.linear import Linearization, Modes, linearize, modes, static_jacobian
 from .analysis.matrices import (
     CompositeMatrices,
@@ -27,6 +27,10 @@ from .basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
+from .io.expressions import Expression
+from .io.model import Model, load_model, save_model
+from .io.source import ModelFileError
+from .io.urdf import load_urdf
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -82,6 +86,7 @@ __all__ = [
     "EquationOfMotion",
     "Equilibrium",
     "Event",
+    "Expression",
     "Fixed",
     "Fluid",
     "ForwardDerivatives",
@@ -104,6 +109,8 @@ __all__ = [
     "Link",
     "Loop",
     "Material",
+    "Model",
+    "ModelFileError",
     "Modes",
     "Momentum",
     "Monomial",
@@ -139,13 +146,17 @@ __all__ = [
     "equation_of_motion",
     "helical_routing",
     "helix",
+    "io",
     "lie",
     "linearize",
+    "load_model",
+    "load_urdf",
     "modes",
     "projected_matrices",
     "reconstruct",
     "redundant_constraints",
     "rotate",
+    "save_model",
     "simulate",
     "solve_statics",
     "static_jacobian",
