@@ -9,9 +9,10 @@ from ..loading import input_names
 from ..model.fluid import Hydrodynamics
 from ..model.robot import Robot
 from ..model.routing import Along
-from .kinds import Item, Reference
+from .kinds import Reference
 from .parts import MaterialName
 from .places import At
+from .records import Item
 from .schema import FILE
 from .source import FAILED, Place, suggestion
 

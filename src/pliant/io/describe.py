@@ -15,9 +15,10 @@ from ..model.robot import Robot
 from ..model.routing import Along, HelixOffset
 from ..model.sections import Material
 from ..model.shapes import Inertia
-from .kinds import Item, WriteError
+from .kinds import WriteError, number
 from .parts import ALONG, HYDRODYNAMICS, MATERIAL, hydrodynamics_values
 from .places import write_frame
+from .records import Item
 from .schema import ACTUATORS, FLUID, FRAMES, LINKS, LOADS, LOOPS
 from .settings import SIMULATION, STATICS
 from .source import Document, Place
@@ -70,8 +71,6 @@ def describe(
 
 
 def _plain(vector: Any) -> list[Any]:
-    from .kinds import number
-
     return [number(x) for x in np.asarray(vector)]
 
 
@@ -206,7 +205,7 @@ def _routing(piece: Along) -> dict[str, Any]:
     parts = [piece.y, piece.z, piece.dy, piece.dz]
     if isinstance(piece.y, HelixOffset):
         r, turns, phase = piece.y.radius, piece.y.turns, piece.y.phase
-        if parts == [HelixOffset(name, r, turns, phase) for name in ("y", "z", "dy", "dz")]:  # type: ignore[arg-type]
+        if parts == [HelixOffset(name, r, turns, phase) for name in ("y", "z", "dy", "dz")]:
             radius = r[0] if r[0] == r[1] else r
             return {**ends, "helical_routing": {"radius": radius, "turns": turns, "phase": phase or None}}
     return {"y": piece.y or None, "z": piece.z or None, "dy": piece.dy, "dz": piece.dz, **ends}

@@ -15,22 +15,10 @@ from ..model.sections import Annulus, Circle, CustomSection, Ellipse, Material, 
 from ..model.shapes import Box, Cylinder, Ellipsoid, Sphere
 from ..model.strains import STRAIN_NAMES, Strains
 from .expressions import Expression
-from .kinds import (
-    Choice,
-    Flag,
-    Function,
-    Kind,
-    Name,
-    Number,
-    Numbers,
-    Record,
-    Reference,
-    Schema,
-    Variants,
-    Whole,
-    function_error,
-)
+from .functions import Function, function_error
+from .kinds import Choice, Flag, Kind, Name, Number, Numbers, Reference, Schema, Whole
 from .places import AXIS, FRAME
+from .records import Record, Variants
 from .source import FAILED, Place
 
 __all__ = [

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..model.links import Frame
 from ..model.pose import Pose, as_pose, rotate, unit_axis
-from .kinds import FAILED, Kind, Number, Numbers, Record, Reference, Schema, number
-from .source import Place
+from .kinds import Kind, Number, Numbers, Reference, Schema, number
+from .records import Record
+from .source import FAILED, Place
 
 __all__ = ["AXIS", "FRAME", "POSE", "At", "write_frame"]
 

@@ -9,7 +9,8 @@ from ..model.fluid import Fluid
 from ..model.links import Rod
 from ..model.loads import Contact, Dipole, DistributedWrench, Obstacle, PointWrench
 from ..model.robot import Robot
-from .kinds import Choice, Flag, Function, Kind, ListOf, MappingOf, Name, Number, Numbers, Record, Text, Variants, Whole
+from .functions import Function
+from .kinds import Choice, Flag, Kind, ListOf, MappingOf, Name, Number, Numbers, Text, Whole
 from .parts import (
     HYDRODYNAMICS,
     JOINT,
@@ -23,6 +24,7 @@ from .parts import (
     STRAINS,
 )
 from .places import FRAME, POSE
+from .records import Record, Variants
 from .settings import SIMULATION, STATICS
 from .source import Place
 

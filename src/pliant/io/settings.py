@@ -13,8 +13,10 @@ from ..solve.motion import Motion
 from ..solve.simulate import METHODS, simulate
 from ..solve.statics import solve_statics
 from .expressions import Expression
-from .kinds import Choice, Flag, Function, Kind, MappingOf, Number, Numbers, Record, Schema, Whole, function_error
+from .functions import Function, function_error
+from .kinds import Choice, Flag, Kind, MappingOf, Number, Numbers, Schema, Whole
 from .places import AXIS
+from .records import Record
 from .source import FAILED, Place
 
 __all__ = ["SIMULATION", "STATICS", "PoseFormula"]
@@ -22,6 +24,9 @@ __all__ = ["SIMULATION", "STATICS", "PoseFormula"]
 _NUMBER, _FLAG = Number(), Flag()
 _OF_TIME = Function((), variable="t")
 _ANY_OF_TIME = Function((), (-1,), (-1, -1), variable="t")
+
+
+_ZERO = Expression(0.0)
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class PoseFormula:
 
     translation: Expression
     axis: Any = "z"
-    angle: Expression = Expression("0")
+    angle: Expression = _ZERO
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """The pose at t as a 4×4 matrix."""

@@ -107,7 +107,7 @@ class Place:
         try:
             assert marks is not None
             line, column = (n + 1 for n in marks.value(key))
-            at = tuple(n + 1 for n in marks.key(key))  # type: ignore[assignment]
+            at = tuple(n + 1 for n in marks.key(key))
         except (AssertionError, KeyError, TypeError, AttributeError):
             pass  # no positions: made by a program, or taken over from another mapping
         return Place(self.value[key], self.document, (*self.path, str(key)), line, column, at)

@@ -185,7 +185,7 @@ class _Importer:
         axis = [1.0, 0.0, 0.0] if joint.axis is None else np.asarray(joint.axis, dtype=float)
         makers = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar}
         if kind in makers:
-            return makers[kind](axis, damping=damping)  # type: ignore[no-any-return]
+            return makers[kind](axis, damping=damping)
         if kind == "floating":
             return Free(damping=damping)
         raise ValueError(f"URDF joint {joint.name!r}: type {kind!r} is unknown.")
