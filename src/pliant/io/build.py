@@ -9,6 +9,7 @@ from ..loading import input_names
 from ..model.fluid import Hydrodynamics
 from ..model.robot import Robot
 from ..model.routing import Along
+from ..model.sections import Material
 from .kinds import Reference
 from .parts import MaterialName
 from .places import At
@@ -50,6 +51,9 @@ _POSITIONAL = {  # arguments that the methods take by position
 }
 
 
+_ANY = Material(1e6, poisson=0.5, density=1e3)  # in place of a wrong one, so that further errors are found
+
+
 def build(place: Place) -> tuple[Robot, dict[str, Any], dict[str, Any]]:
     """Robot, arguments of `simulate` and arguments of `solve_statics` of a file.
 
@@ -87,6 +91,8 @@ class _Builder:
         for name, item in links:
             for parent in _references(item.values.get("parent")):
                 self.frame_before(str(parent), dict(frames))
+            if self.refers_to_failure(item.values):  # there will be no robot, but its own errors can be found
+                del item.values["parent"]
             self.add(name, item)
         for name, item in frames:
             self.add_frame(name, item)
@@ -167,10 +173,9 @@ class _Builder:
         if isinstance(material, MaterialName):
             if material not in self.materials:
                 message = f"there is no material named {str(material)!r}; {suggestion(str(material), self.materials)}"
-                return item.place.child("material").fail(message)
-            values["material"] = self.materials[material]
-            if values["material"] is FAILED:
-                return FAILED
+                item.place.child("material").fail(message)
+            found = self.materials.get(material, FAILED)
+            values["material"] = _ANY if found is FAILED else found
         for key, value in values.items():
             try:
                 values[key] = [self.frame(v) for v in value] if isinstance(value, list) else self.frame(value)
@@ -194,10 +199,8 @@ class _Builder:
             message = str(error.args[0]) if error.args else str(error)
             unknown = [
                 child
-                for key, child in (place.children() if place.is_mapping else ())
-                if isinstance(child.value, str)
-                and message.startswith("there is no")
-                and repr(str(child.value)) in message
+                for _key, child in (place.children() if place.is_mapping else ())
+                if isinstance(child.value, str) and f"named {str(child.value)!r}" in message
             ]
             if unknown:
                 unknown[0].fail(message)

@@ -219,7 +219,7 @@ def _hydrodynamics(robot: Robot) -> list[Any]:
     out: list[Any] = []
     for name, effect in robot.hydrodynamics.items():
         kind, values = hydrodynamics_values(effect)
-        path = f"hydrodynamics of {name}"
+        path = f"hydrodynamics.{name}"
         written = HYDRODYNAMICS.write(_item(kind, links=[name], **values), path)
         if out and {**out[-1], "links": None} == {**written, "links": None}:
             before = out[-1]["links"]

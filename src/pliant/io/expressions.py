@@ -311,7 +311,9 @@ class _Compiler:
             self.variables.add(name)
             return (lambda x: x), True
         known = [*_VARIABLES, *CONSTANTS, *FUNCTIONS]
-        raise self.fail(f"{name!r} is unknown; {_suggest(name, known, 'it may contain X or t, pi and e.')}")
+        raise self.fail(
+            f"{name!r} is unknown; {_suggest(name, known, 'known: X or t, pi, e and functions such as sin(…).')}"
+        )
 
     def parts(self, tree: ast.expr) -> tuple[Callable[..., Any], list[ast.expr]]:
         """The numpy function of an operation, and its arguments."""
@@ -374,7 +376,7 @@ def _chain(operators: list[Callable[..., Any]]) -> Callable[..., Any]:
 
 
 def _suggest(name: str, known: Any, otherwise: str) -> str:
-    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.5)
+    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.7)
     folded = [k for k in known if k.lower() == name.lower()]
     close = folded or close
     return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise

@@ -107,7 +107,7 @@ class Number(Kind):
             try:
                 return constant(place.value)
             except ValueError as error:
-                return place.fail(f"{shown(place.value)} is not a number: {error}")
+                return place.fail(f"{error} A number is needed here.")
         return float(place.value) if is_number(place.value) else self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:

@@ -118,6 +118,8 @@ class Record(Kind):
             properties = {}
             for key, kind in self.fields.items():
                 own = kind.schema(defs)
+                if key not in self.required:
+                    own = any_of([*own.get("anyOf", [own]), {"type": "null"}])  # as if it were left out
                 properties[key] = {"description": self.docs[key], **own} if key in self.docs else own
             required = [key for key in self.fields if key in self.required]
             if tag is not None:
