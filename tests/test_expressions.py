@@ -61,7 +61,8 @@ def test_equals_python(text, x):
         found = E(text)(x)
     except ValueError as error:
         # a part that is not chosen, or is infinite on the way to a finite result, may be refused at once
-        assert "infinite" in str(error) or "not a number" in str(error)
+        if "infinite" not in str(error) and "not a number" not in str(error):
+            raise
         return
     # floor and % jump: there the last bit of an argument may decide
     if not any(word in text for word in ("//", "%", "floor", " if ")):
@@ -125,7 +126,7 @@ def test_anything_but_arithmetic_is_refused(text):
 )
 def test_what_is_not_finite_is_refused_at_once(text):
     clock = time.perf_counter()
-    with pytest.raises(ValueError, match="infinite|not a number|too large"):
+    with pytest.raises(ValueError, match=r"infinite|not a number|too large"):
         E(text)
     assert time.perf_counter() - clock < 0.5
 
@@ -149,7 +150,7 @@ def test_deep_and_long_formulas_are_refused(text):
 
 def test_huge_powers_of_the_variable_are_harmless():
     assert E("X**999999999")(0.5) == 0.0
-    with pytest.raises(ValueError, match="infinite at X = 1.1"):
+    with pytest.raises(ValueError, match=r"infinite at X = 1\.1"):
         E("X**999999999")(1.1)
 
 

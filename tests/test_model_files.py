@@ -221,7 +221,7 @@ FUNCTIONS = {
         section=pl.Circle(0.1),
         material=robots.SILICONE,
         strains=pl.Strains(torsion=pl.Custom(lambda X: np.ones((len(X), 1)), 1, 0)),
-    ),  # fmt: skip
+    ),
     "actuators.own.y": lambda r: r.add_tendon("own", "arm", y=lambda X: 0.01),
     "actuators.own.area": lambda r: r.add_chamber("own", "arm", area=lambda X: 0.01),
     "actuators.own.path[1].z": lambda r: r.add_tendon("own", ["hub", pl.Along("arm", z=lambda X: 0.01)]),

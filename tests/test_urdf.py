@@ -187,7 +187,7 @@ def test_what_is_not_supported_is_said(tmp_path):
     parts = link("base") + link("a") + link("b")
     parts += joint("revolute", "base", "a", f'{limit}<dynamics damping="1" friction="0.1"/>')
     parts += joint("revolute", "a", "b", f'{limit}<mimic joint="a_joint"/>')
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="URDF: joint") as caught:
         pl.load_urdf(write(tmp_path, parts))
     assert ["dry friction" in str(w.message) or "mimics 'a_joint'" in str(w.message) for w in caught] == [True, True]
 

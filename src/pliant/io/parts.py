@@ -395,7 +395,7 @@ _EFFECT["links"] = _Links()
 def _hydrodynamics_record(name: str, own: Mapping[str, Kind], like: Any) -> Record:
     record = Record(name, None, [like, Hydrodynamics], **own, **_EFFECT)
     record.required.add("links")
-    record.docs["links"] = "The link, or the links, on which the fluid acts so."
+    record.notes["links"] = "The link, or the links, on which the fluid acts so."
     return record
 
 

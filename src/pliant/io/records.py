@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,17 +54,20 @@ class Record(Kind):
         self.defaults = {
             key: parameters[key].default for key in fields if key in parameters and key not in self.required
         }
-        self.docs: dict[str, str] = {}
-        for source in sources:
-            self.docs.update(
-                {
-                    k: v
-                    for k, v in parameter_docs(source).items()
-                    if k not in self.docs or self.docs[k].startswith("See ")
-                }
-            )
+        self._sources = sources
+        self.notes: dict[str, str] = {}  # meaning of keys that no docstring explains
         self.aliases: dict[str, str] = {}
         self.wanted = "a mapping with the keys " + ", ".join(fields)
+
+    @cached_property
+    def docs(self) -> dict[str, str]:
+        """What each key means."""
+        out = dict(self.notes)
+        for source in self._sources:
+            for key, text in parameter_docs(source).items():
+                if key not in out or out[key].startswith("See "):
+                    out[key] = text
+        return out
 
     def read_keys(self, place: Place, tag: str | None = None) -> tuple[dict[str, Any], bool]:
         """What was read of each key, and whether nothing was wrong."""

@@ -74,17 +74,14 @@ def unit_axis(name: str, value: AxisLike) -> Array:
         axis = np.array(_AXES[letter]) * (-1.0 if text.startswith("-") else 1.0)
     else:
         vector = validate.vector(name, value, (3,), hint='Give a 3-vector or one of "x", "y", "z", "-x", "-y", "-z".')
-        if (
-            abs(float(np.linalg.norm(vector)) - 1.0) <= _ROUNDING
-        ):  # a vector that is already unit stays as it is, bitwise
-            axis = vector + 0.0
-            axis.flags.writeable = False
-            return axis
         largest = np.max(np.abs(vector))
         if largest == 0.0:
             raise ValueError(f"{name} = {vector.tolist()} has no direction: a vector of non-zero length is needed.")
-        axis = vector / largest  # first, so that very short and very long vectors do not under- or overflow
-        axis = axis / np.linalg.norm(axis)
+        if largest <= 1.0 and abs(float(np.linalg.norm(vector)) - 1.0) <= _ROUNDING:
+            axis = vector  # unit already: stays as it is, bitwise
+        else:
+            axis = vector / largest  # first, so that very short and very long vectors do not under- or overflow
+            axis = axis / np.linalg.norm(axis)
     axis = axis + 0.0  # no negative zeros
     axis.flags.writeable = False
     return axis
