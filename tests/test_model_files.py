@@ -552,7 +552,7 @@ def test_schema_explains_the_keys():
 
 @pytest.mark.parametrize("name", pl.io.STARTERS)
 def test_starters(name):
-    text = pl.io.starter(name)
+    text = pl.io.starter_text(name)
     assert len(text.splitlines()) < 60
     assert max(map(len, text.splitlines())) <= 120
     validator().validate(content_of(text))
@@ -574,12 +574,12 @@ def test_starter_is_the_readme_arm():
     arm = robot.add_rod("arm", length=0.5, section=pl.Circle((0.03, 0.015)), material=robots.SILICONE, strains=strains)
     robot.add_tendon("cable", arm, z=pl.Expression("0.9*(0.03 - 0.015*X)"))
     robot.add_body("payload", parent=arm.tip, shape=pl.Sphere(0.02), mass=0.05)
-    assert_same(robot.compile(), pl.load_model(pl.io.starter()).compile())
+    assert_same(robot.compile(), pl.load_model(pl.io.starter_text()).compile())
 
 
 def test_unknown_starter():
     with pytest.raises(ValueError, match="'arm', 'hybrid'"):
-        pl.io.starter("leg")
+        pl.io.starter_text("leg")
 
 
 MODEL_OF = {"cable_driven_manipulator": "build", "hybrid_parallel_robot": "build", "underwater_vehicle": "build"}

@@ -1,5 +1,8 @@
 """pliant: soft-rigid robots with strain-parameterised Cosserat rods and exact derivatives."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import io, lie
 from .analysis.linear import Linearization, Modes, linearize, modes, static_jacobian
 from .analysis.matrices import (
@@ -27,10 +30,6 @@ from .basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from .io.expressions import Expression
-from .io.model import Model, load_model, save_model
-from .io.source import ModelFileError
-from .io.urdf import load_urdf
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -62,6 +61,9 @@ from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
 from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
+
+if TYPE_CHECKING:
+    from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
 
 __version__ = "0.1.0"
 
@@ -163,3 +165,12 @@ __all__ = [
     "trace_equilibria",
     "translate",
 ]
+
+_LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what few programs need when it is first asked for."""
+    if name in _LAZY:
+        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

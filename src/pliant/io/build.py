@@ -10,11 +10,11 @@ from ..model.fluid import Hydrodynamics
 from ..model.robot import Robot
 from ..model.routing import Along
 from ..model.sections import Material
+from .description import FILE
 from .kinds import Reference
 from .parts import MaterialName
 from .places import At
 from .records import Item
-from .schema import FILE
 from .source import FAILED, Place, suggestion
 
 __all__ = ["build"]

@@ -15,11 +15,11 @@ from ..model.robot import Robot
 from ..model.routing import Along, HelixOffset
 from ..model.sections import Material
 from ..model.shapes import Inertia
+from .description import ACTUATORS, FLUID, FRAMES, LINKS, LOADS, LOOPS
 from .kinds import WriteError, number
 from .parts import ALONG, HYDRODYNAMICS, MATERIAL, hydrodynamics_values
 from .places import write_frame
 from .records import Item
-from .schema import ACTUATORS, FLUID, FRAMES, LINKS, LOADS, LOOPS
 from .settings import SIMULATION, STATICS
 from .source import Document, Place
 

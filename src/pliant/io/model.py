@@ -173,7 +173,7 @@ def load_model(source: str | Path | Mapping[str, Any]) -> Model:
     Examples
     --------
     >>> import pliant as pl
-    >>> model = pl.load_model(pl.io.starter())
+    >>> model = pl.load_model(pl.io.starter_text())
     >>> model.robot.nv
     24
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.validate import choice
 
-__all__ = ["STARTERS", "starter"]
+__all__ = ["STARTERS", "starter_text"]
 
 _ARM = """\
 # A soft arm that a cable bends, with a payload at its tip. Units are SI (m, kg, s, N, Pa, rad).
@@ -103,7 +103,7 @@ STARTERS = {"arm": _ARM, "hybrid": _HYBRID}
 """Text of the starters by name."""
 
 
-def starter(name: str = "arm") -> str:
+def starter_text(name: str = "arm") -> str:
     """Text of a commented model file to begin with.
 
     Parameters
