@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..model import Circle, Material, Robot, Strains
-from ..solve import simulate, solve_statics
+from ..model.robot import Robot
+from ..model.sections import Circle, Material
+from ..model.strains import Strains
+from ..solve.simulate import simulate
+from ..solve.statics import solve_statics
 from ..system import System
 
 __all__ = ["measure"]

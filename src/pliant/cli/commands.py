@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..io import Model
-    from ..solve import Equilibrium, Result
+    from ..solve.result import Result
+    from ..solve.statics import Equilibrium
 
 __all__ = [
     "bench",
@@ -111,14 +112,14 @@ def _where(system: Any, q: Any) -> dict[str, list[float]]:
 
 def new(options: argparse.Namespace) -> int:
     """``pliant new``."""
-    from ..io import STARTERS, starter
+    from ..io import STARTERS, starter_text
 
     path = Path(options.path)
     if path.exists() and not options.force:
         raise FileExistsError(f"{options.path!r} exists; choose another name, or overwrite it with --force.")
     if options.kind not in STARTERS:
         raise ValueError(f"--kind {options.kind!r} is not known; there is: {', '.join(STARTERS)}.")
-    path.write_text(starter(options.kind), encoding="utf-8")
+    path.write_text(starter_text(options.kind), encoding="utf-8")
     text = f"wrote {path}. Next: pliant check {path}, pliant studio {path}, pliant run {path} --html motion.html"
     _print(options, text, {"path": str(path), "kind": options.kind})
     return OK
@@ -216,7 +217,7 @@ def _write_result(result: Result, path: Path) -> None:
 
 def modes(options: argparse.Namespace) -> int:
     """``pliant modes``."""
-    from ..analysis import modes as vibration_modes
+    from ..analysis.linear import modes as vibration_modes
 
     model = _load(options)
     system = model.compile()
@@ -234,7 +235,7 @@ def modes(options: argparse.Namespace) -> int:
 
 def view(options: argparse.Namespace) -> int:
     """``pliant view``."""
-    from ..solve import Result
+    from ..solve.result import Result
 
     model = _load(options)
     system = model.compile()
@@ -298,10 +299,6 @@ def info(options: argparse.Namespace) -> int:
     """``pliant info``."""
     import os
 
-    import numba
-    import numpy
-    import scipy
-
     from .. import __file__ as package
 
     installed = {}
@@ -317,9 +314,7 @@ def info(options: argparse.Namespace) -> int:
         "pliant": importlib.metadata.version("pliant"),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "numba": numba.__version__,
+        **{name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")},
         **installed,
         "compiled kernels": f"{len(kernels)} files, {size:.0f} MB in {cache}",
     }

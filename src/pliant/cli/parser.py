@@ -144,5 +144,5 @@ def make_parser() -> argparse.ArgumentParser:
     sub = add(
         "completion", commands.completion, "print a script for tab completion", '  eval "$(pliant completion bash)"'
     )
-    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
     return parser
