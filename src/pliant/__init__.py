@@ -58,6 +58,7 @@ from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
 from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
+from .viz.show import save_html, show, studio
 
 __version__ = "0.1.0"
 
@@ -146,9 +147,12 @@ __all__ = [
     "reconstruct",
     "redundant_constraints",
     "rotate",
+    "save_html",
+    "show",
     "simulate",
     "solve_statics",
     "static_jacobian",
+    "studio",
     "trace_equilibria",
     "translate",
 ]

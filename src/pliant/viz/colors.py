@@ -5,7 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["AXES", "BODY", "CABLES", "CONTACT", "FIELD", "FORCE", "GRAVITY", "LOOP", "MOMENT", "OBSTACLE", "RODS", "SCALE", "SLACK", "TRAIL", "Color", "scale_colors"]
+__all__ = [
+    "AXES",
+    "BODY",
+    "CABLES",
+    "CONTACT",
+    "FIELD",
+    "FORCE",
+    "GRAVITY",
+    "LOOP",
+    "MOMENT",
+    "OBSTACLE",
+    "RODS",
+    "SCALE",
+    "SLACK",
+    "TRAIL",
+    "Color",
+    "scale_colors",
+]
 
 Color = tuple[int, int, int]
 
@@ -21,11 +38,11 @@ BODY: Color = (92, 99, 112)
 OBSTACLE: Color = (176, 168, 156)
 LOOP: Color = (240, 196, 70)
 SLACK: Color = (120, 124, 132)
-CABLES: dict[str, Color] = {"tendon": (206, 52, 48), "push rod": (150, 84, 190), "chamber": (58, 150, 150)}
+CABLES: dict[str, Color] = {"tendon": (224, 48, 44), "push rod": (150, 84, 190), "chamber": (58, 150, 150)}
 FORCE: Color = (232, 132, 20)
 MOMENT: Color = (150, 84, 190)
 FIELD: Color = (40, 120, 210)
-GRAVITY: Color = (70, 74, 82)
+GRAVITY: Color = (112, 118, 130)
 CONTACT: Color = (220, 30, 60)
 TRAIL: Color = (60, 66, 78)
 AXES: tuple[Color, ...] = ((214, 64, 58), (74, 160, 78), (58, 108, 204))

@@ -21,8 +21,8 @@ from ..model.routing import Along
 from ..model.validate import integer
 from ..system import System
 from .colors import BODY, LOOP, OBSTACLE, RODS, Color
-from .meshes import Mesh, Skin, ball_mesh, shape_mesh
-from .rods import rod_skin, rod_stations
+from .meshes import Mesh, Skin, ball_mesh, cylinder_mesh, shape_mesh
+from .rods import places, rod_skin, rod_stations
 
 __all__ = ["Arrow", "Cable", "Scene", "Solid", "Triad", "Tube", "build_scene"]
 
@@ -200,15 +200,15 @@ class _Builder:
         return self.first[rod] + int(np.argmin(np.abs(self.X[rod] - X)))
 
     def tubes(self) -> list[Tube]:
-        """The rods; equal ones get the same colour."""
-        kinds: dict[tuple[float, str], Color] = {}
+        """The rods; those with the same section get the same colour."""
+        kinds: dict[str, Color] = {}
         out = []
         at = 1 + len(self.bodies)
         for name, X in self.X.items():
             rod = self.robot.link(name).content
             assert isinstance(rod, Rod)
             self.first[name] = at
-            color = kinds.setdefault((round(rod.length, 9), repr(rod.section)), RODS[len(kinds) % len(RODS)])
+            color = kinds.setdefault(repr(rod.section), RODS[len(kinds) % len(RODS)])
             out.append(Tube(name, at, X, rod_skin(rod, X, self.outline), color))
             at += len(X)
         return out
@@ -220,9 +220,12 @@ class _Builder:
         for k, name in enumerate(self.bodies, start=1):
             body = self.robot.link(name).content
             assert isinstance(body, Body)
-            mesh = ball_mesh(mark, mark, mark, n=16) if body.shape is None else shape_mesh(body.shape)
-            centre = np.zeros(3) if body.inertia is None else body.inertia.com
-            out.append(Solid(name, "body", k, Mesh(mesh.vertices + centre, mesh.faces), BODY))
+            if body.shape is None:
+                mesh = self._skeleton(name, mark)
+            else:
+                mesh = shape_mesh(body.shape)
+                mesh = Mesh(mesh.vertices + (np.zeros(3) if body.inertia is None else body.inertia.com), mesh.faces)
+            out.append(Solid(name, "body", k, mesh, BODY))
         for name, obstacle in self.robot.obstacles.items():
             pose, offset = self.place(obstacle.parent)
             mesh = shape_mesh(obstacle.shape, size=3 * self.size, inside=obstacle.inside)
@@ -234,6 +237,27 @@ class _Builder:
             mesh = ball_mesh(*[0.7 * mark] * 3, n=16).moved(offset)
             out.append(Solid(name, "loop", pose, mesh, LOOP))
         return out
+
+    def _skeleton(self, name: str, mark: float) -> Mesh:
+        """A body without a shape: a small ball, and bars to where something is fixed to it."""
+        ends = [place.offset.translation for place in places(self.robot) if place.link == name]
+        ends += [
+            (link.parent.offset @ link.offset).translation for link in self.robot.links if link.parent.link == name
+        ]
+        meshes = [ball_mesh(mark, mark, mark, n=16)]
+        for end in np.unique(np.round(ends, 12), axis=0) if ends else ():
+            length = float(np.linalg.norm(end))
+            if length > 2 * mark:
+                bar = cylinder_mesh(0.4 * mark, length, n=12)
+                turned = np.eye(4)
+                turned[:3, :3] = np.linalg.qr(np.column_stack([end, np.eye(3)]))[0]
+                turned[:3, 0] = end / length
+                turned[:3, 2] = np.cross(turned[:3, 0], turned[:3, 1])
+                turned[:3, 3] = end / 2
+                meshes.append(bar.moved(turned))
+        first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
+        faces = np.vstack([mesh.faces + at for mesh, at in zip(meshes, first)])
+        return Mesh(np.vstack([mesh.vertices for mesh in meshes]), faces)
 
     def cables(self) -> list[Cable]:
         """Tendons, push rods and chambers."""

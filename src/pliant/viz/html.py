@@ -18,7 +18,16 @@ from ..model.validate import choice
 from .colors import AXES, CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL
 from .recording import FIELDS, Recording
 
-__all__ = ["decode_html", "encode", "field_range", "gravity_arrow", "grid_cell", "side_direction", "write_html"]
+__all__ = [
+    "decode_html",
+    "encode",
+    "field_range",
+    "gravity_arrow",
+    "grid_cell",
+    "quaternions",
+    "side_direction",
+    "write_html",
+]
 
 Array = NDArray[np.float64]
 _ARROWS = {"force": FORCE, "moment": MOMENT, "field": FIELD}
@@ -35,7 +44,7 @@ class _Block:
     def add(self, name: str, values: NDArray[Any], kind: str, *, rows: int = 0) -> None:
         """Add an array; with `rows` as differences between rows, low and high bytes apart, which compresses well."""
         flat = np.ascontiguousarray(values, dtype="<" + kind).ravel()
-        raw = flat
+        raw: NDArray[Any] = flat
         if rows:
             table = flat.view("<u" + kind[1]).reshape(rows, -1)
             raw = np.concatenate([table[:1], table[1:] - table[:-1]]).reshape(-1, 1).view(np.uint8).T.copy()
@@ -143,10 +152,12 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
         most = max(counts)
         block.add("contact.start", np.concatenate([[0], np.cumsum(counts)]), "u4")
         block.add("contact.data", np.vstack([np.hstack(pair) for pair in recording.contacts]), "f4")
-    fields = []
+    fields: list[dict[str, str]] = []
     for name, values in recording.fields.items():
         bottom, top = field_range(values)
-        block.add(f"field{len(fields)}", np.clip(np.round(255 * (values - bottom) / (top - bottom)), 0, 255), "u1", rows=rows)
+        block.add(
+            f"field{len(fields)}", np.clip(np.round(255 * (values - bottom) / (top - bottom)), 0, 255), "u1", rows=rows
+        )
         unit = f" {FIELDS[name]}".rstrip()
         ends = {"low_text": f"{bottom:.3g}{unit}", "high_text": f"{top:.3g}{unit}"}
         fields.append({"name": name, "label": name.replace("_", " "), **ends})
@@ -162,6 +173,7 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
         "up": scene.up.tolist(),
         "side": side_direction(scene.up).tolist(),
         "center": ((low + high) / 2).tolist(),
+        "box": (high - low).tolist(),
         "radius": radius,
         "size": scene.size,
         "floor": recording.floor,
@@ -179,8 +191,7 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
             {"name": a.name, "pose": a.pose, "offset": a.offset.tolist(), "color": _ARROWS[a.kind]}
             for a in scene.arrows
         ],
-        "gravity": gravity
-        and {"place": gravity[0].tolist(), "vector": gravity[1].tolist(), "color": GRAVITY},
+        "gravity": gravity and {"place": gravity[0].tolist(), "vector": gravity[1].tolist(), "color": GRAVITY},
         "contacts": most,
         "contact_color": CONTACT,
         "tips": list(scene.tips),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +143,7 @@ def skin(outer: Array, inner: Array | None = None, *, jumps: Sequence[int] = (),
         if ring is None:
             continue
         for column in columns:
-            for first, last in zip(ends[:-1], ends[1:]):
+            for first, last in pairwise(ends):
                 rows = np.arange(first, last)[::order]
                 if len(rows) > 1:
                     patches.strip(rows, ring[rows][:, column], closed=not sharp)

@@ -107,14 +107,13 @@ class Recording:
     def bounds(self) -> tuple[Array, Array]:
         """Lowest and highest corner of the box around the robot over the whole motion [m]."""
         points = [self.poses[:, tube.span, :3, 3].reshape(-1, 3) for tube in self.scene.tubes]
-        reach = [0.0] * len(points)
-        for tube, k in zip(self.scene.tubes, range(len(points))):
-            reach[k] = float(np.abs(tube.skin.offset).max())
+        reach = [float(np.abs(tube.skin.offset).max()) for tube in self.scene.tubes]
         for solid in self.scene.solids:
-            if solid.kind == "obstacle" and solid.opacity > 0.5:
-                continue  # a floor is not what one looks at
-            points.append(self.poses[:, solid.pose, :3, 3])
-            reach.append(float(np.linalg.norm(solid.mesh.vertices, axis=1).max()))
+            if solid.kind == "body":
+                g = self.poses[:: max(1, len(self.t) // 40), solid.pose]
+                corners = np.einsum("tij,vj->tvi", g[:, :3, :3], solid.mesh.vertices) + g[:, None, :3, 3]
+                points.append(corners.reshape(-1, 3))
+                reach.append(0.0)
         for cable in self.scene.cables:
             points.append(cable.points(self.poses[0]))
             reach.append(0.0)
@@ -154,7 +153,7 @@ def record(
     if not np.all(np.isfinite(states)):
         raise ValueError("q has an entry that is NaN or infinite; there is nothing to draw.")
     times = np.arange(len(states), dtype=float) if t is None else np.asarray(t, dtype=float)
-    inputs = np.asarray(u) if isinstance(u, np.ndarray) and u.ndim == 2 else np.tile(s.inputs(u), (len(states), 1))  # type: ignore[arg-type]
+    inputs = np.asarray(u) if isinstance(u, np.ndarray) and u.ndim == 2 else np.tile(s.inputs(u), (len(states), 1))
     poses = np.array([scene.poses(x) for x in states])
     arrows = np.zeros((len(states), len(scene.arrows), 3))
     for k, arrow in enumerate(scene.arrows):

@@ -10,7 +10,7 @@ from ..model.robot import Robot
 from ..model.sections import Annulus, Circle, Rectangle, Section
 from .meshes import Skin, skin
 
-__all__ = ["rod_skin", "rod_stations", "thin_radius"]
+__all__ = ["places", "rod_skin", "rod_stations", "thin_radius"]
 
 Array = NDArray[np.float64]
 SAME = 1e-7  # stations that are nearer are the two sides of a jump
@@ -38,9 +38,11 @@ def rod_stations(robot: Robot, name: str, count: int, *, grow: bool = True) -> A
     assert isinstance(rod, Rod)
     pieces = [piece for tendon in robot.tendons.values() for piece in tendon.along if piece.rod == name]
     if grow:
-        count = max([count, *(min(int(24 * _turns(piece.offsets(np.linspace(*piece.span, 65))[0])), 120) for piece in pieces)])
+        count = max(
+            [count, *(min(int(24 * _turns(piece.offsets(np.linspace(*piece.span, 65))[0])), 120) for piece in pieces)]
+        )
     marked = [x for piece in pieces for x in (*piece.span, *piece.breakpoints)]
-    marked += [frame.X for frame in _places(robot) if frame.link == name and frame.X is not None]
+    marked += [frame.X for frame in places(robot) if frame.link == name and frame.X is not None]
     jumps = _jumps(rod.section) if rod.section is not None else []
     X = np.linspace(0.0, 1.0, count)
     fixed = np.array([*marked, *(x for pair in jumps for x in pair)])
@@ -52,7 +54,7 @@ def rod_stations(robot: Robot, name: str, count: int, *, grow: bool = True) -> A
     return X[np.concatenate([[True], np.diff(X) > 1e-10])]
 
 
-def _places(robot: Robot) -> list[Frame]:
+def places(robot: Robot) -> list[Frame]:
     """Every frame that something is fixed to."""
     out = [link.parent for link in robot.links] + list(robot.frames.values())
     out += [wrench.frame for wrench in robot.wrenches.values() if hasattr(wrench, "frame")]

@@ -3,9 +3,9 @@
 // Every vertex is fixed to one of N poses: the world, bodies, and stations along rods. A frame is a list of poses.
 import {
   BufferAttribute, BufferGeometry, CanvasTexture, Color, ConeGeometry, CylinderGeometry, DirectionalLight, DoubleSide,
-  Fog, FrontSide, GridHelper, Group, HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial,
+  FrontSide, Group, HemisphereLight, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial,
   MeshStandardMaterial, NeutralToneMapping, PCFShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion, Scene,
-  ShadowMaterial, SphereGeometry, SRGBColorSpace, Vector3, WebGLRenderer,
+  ShaderMaterial, ShadowMaterial, SphereGeometry, Sprite, SpriteMaterial, SRGBColorSpace, Vector3, WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
@@ -215,7 +215,6 @@ class Player {
     this.renderer.toneMapping = NeutralToneMapping;
     this.scene = new Scene();
     this.scene.background = backdrop();
-    this.scene.fog = new Fog(0xeef1f4, 6 * h.radius, 22 * h.radius);
     const up = new Vector3(...h.up), centre = new Vector3(...h.center);
     this.camera = new PerspectiveCamera(35, 1, 0.01 * h.radius, 60 * h.radius);
     this.camera.up.copy(up);
@@ -226,8 +225,8 @@ class Player {
     this.orbit.addEventListener("change", () => (this.dirty = true));
     const side = new Vector3(...h.side), front = new Vector3().crossVectors(up, side);
     this.direction = new Vector3().addScaledVector(side, 0.45).addScaledVector(front, -1).addScaledVector(up, 0.42).normalize();
-    this.scene.add(new HemisphereLight(0xffffff, 0xb8bcc4, 1.7));
-    const sun = new DirectionalLight(0xfff6e8, 2.1);
+    this.scene.add(new HemisphereLight(0xffffff, 0xd4d6dc, 2.3));
+    const sun = new DirectionalLight(0xfff6e8, 1.7);
     sun.position.copy(centre).addScaledVector(up, 3 * h.radius).addScaledVector(side, 1.2 * h.radius).addScaledVector(front, -1.6 * h.radius);
     sun.target.position.copy(centre);
     sun.castShadow = true;
@@ -237,16 +236,16 @@ class Player {
     sun.shadow.radius = 4;
     this.scene.add(sun, sun.target);
     if (!h.has_floor) {
-      const turned = new Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), up);
       const foot = centre.clone().addScaledVector(up, h.floor - centre.dot(up));
-      const grid = new GridHelper(h.grid * 60, 60, 0xb4bac4, 0xd3d8de);
-      grid.quaternion.copy(turned);
-      grid.position.copy(foot).addScaledVector(up, -0.002 * h.radius);
-      grid.material.transparent = true;
-      grid.material.opacity = 0.85;
-      const ground = new Mesh(new PlaneGeometry(60 * h.grid, 60 * h.grid), new ShadowMaterial({ opacity: 0.16 }));
-      ground.quaternion.copy(turned).multiply(new Quaternion().setFromAxisAngle(new Vector3(1, 0, 0), -Math.PI / 2));
-      ground.position.copy(foot);
+      const turned = new Quaternion().setFromUnitVectors(new Vector3(0, 0, 1), up);
+      const plane = new PlaneGeometry(24 * h.radius, 24 * h.radius);
+      const grid = new Mesh(plane, gridMaterial(h.grid, 11 * h.radius));
+      const ground = new Mesh(plane, new ShadowMaterial({ opacity: 0.17 }));
+      for (const [mesh, order] of [[grid, -2], [ground, -1]]) {
+        mesh.quaternion.copy(turned);
+        mesh.position.copy(foot);
+        mesh.renderOrder = order;
+      }
       ground.receiveShadow = true;
       this.scene.add(grid, ground);
     }
@@ -262,10 +261,19 @@ class Player {
     this.home();
   }
 
+  // the nearest distance from which the whole box is seen, above the bar
   home() {
-    const half = (this.camera.fov * Math.PI) / 360;
-    const reach = (0.92 * this.header.radius) / Math.sin(Math.atan(Math.tan(half) * Math.min(1, this.camera.aspect)));
-    this.orbit.target.set(...this.header.center);
+    const h = this.header, half = Math.tan((this.camera.fov * Math.PI) / 360);
+    const right = new Vector3().crossVectors(this.camera.up, this.direction).normalize();
+    const above = new Vector3().crossVectors(this.direction, right);
+    let reach = 0;
+    for (let k = 0; k < 8; k++) {
+      const corner = new Vector3(...[0, 1, 2].map((c) => ((k >> c) & 1 ? 0.5 : -0.5) * h.box[c]));
+      const across = Math.abs(corner.dot(right)) / (0.85 * half * this.camera.aspect);
+      const upright = Math.abs(corner.dot(above)) / (0.72 * half);
+      reach = Math.max(reach, corner.dot(this.direction) + Math.max(across, upright));
+    }
+    this.orbit.target.set(...h.center);
     this.camera.position.copy(this.orbit.target).addScaledVector(this.direction, reach);
     this.orbit.update();
     this.dirty = true;
@@ -323,6 +331,9 @@ class Player {
     if (h.gravity) {
       this.gravity = new ArrowMesh(rgb(h.gravity.color), 0.005 * h.size);
       this.gravity.set(...h.gravity.place, ...h.gravity.vector);
+      const mark = label("g", 0.08 * h.size);
+      mark.position.set(-0.045 * h.size, 0.1 * h.size, 0);
+      this.gravity.group.add(mark);
       this.scene.add(this.gravity.group);
     }
     if (h.contacts) {
@@ -496,6 +507,44 @@ class Player {
     this.orbit.target.add(shift);
     this.camera.position.add(shift);
   }
+}
+
+// lines every cell and every ten cells, fading away from the middle
+function gridMaterial(cell, reach) {
+  return new ShaderMaterial({
+    transparent: true,
+    depthWrite: false,
+    side: DoubleSide,
+    uniforms: { cell: { value: cell }, reach: { value: reach } },
+    vertexShader: "varying vec2 at; void main() { at = position.xy; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }",
+    fragmentShader: `
+      varying vec2 at; uniform float cell, reach;
+      float lines(float size) {
+        vec2 x = at / size, w = fwidth(x);
+        vec2 near = smoothstep(vec2(1.2), vec2(0.2), abs(fract(x - 0.5) - 0.5) / w) * (1.0 - smoothstep(0.2, 0.6, w));
+        return max(near.x, near.y);
+      }
+      void main() {
+        float strength = max(0.55 * lines(cell), lines(10.0 * cell)) * (1.0 - smoothstep(0.15, 1.0, length(at) / reach));
+        gl_FragColor = vec4(0.52, 0.56, 0.62, 0.55 * strength);
+      }`,
+  });
+}
+
+function label(text, height) {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 64;
+  const context = canvas.getContext("2d");
+  context.font = "italic 600 48px Georgia, serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = "#4a505c";
+  context.fillText(text, 32, 32);
+  const texture = new CanvasTexture(canvas);
+  texture.colorSpace = SRGBColorSpace;
+  const sprite = new Sprite(new SpriteMaterial({ map: texture, depthTest: false }));
+  sprite.scale.setScalar(height);
+  return sprite;
 }
 
 function backdrop() {
