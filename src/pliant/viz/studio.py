@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.validate import finite, positive, unknown_name
+from ..solve.closure import null_space
 from ..solve.simulate import simulate
 from ..solve.statics import Equilibrium, solve_statics
 from ..system import System
@@ -27,25 +28,23 @@ DIRECTIONS = {"-z": (0, 0, -1), "+z": (0, 0, 1), "-x": (-1, 0, 0), "+x": (1, 0, 
 
 
 def default_ranges(system: System) -> dict[str, tuple[float, float]]:
-    """Ranges of the inputs that bend the robot by about two radians at most, from its stiffness at rest.
+    """Ranges of the inputs that bend the unloaded robot by about 1.5 radians at most, from its stiffness.
 
     Returns
     -------
     dict
         Lowest and highest value by the name of the input, in its own unit; tendons only pull.
     """
-    rest = solve_statics(system)
-    q = rest.q if rest.success else system.neutral()
-    zero = np.zeros(system.nv)
-    K = system.residual_tangent(q, zero, zero)
+    q = system.neutral()
     scale = np.where(system.known, 0.0, system.internal.scale)
-    S = scale[:, None] * K * scale
+    K = scale[:, None] * system.elastic_tangent(q) * scale
     taut = {name: 1.0 for name, tendon in system.robot.tendons.items() if tendon.control == "elastic"}
     B = scale[:, None] * system.actuation_matrix(q, u=taut)
-    motion = np.abs(np.linalg.lstsq(S, B, rcond=1e-9)[0]).max(axis=0, initial=0.0)
+    N = null_space(system.closure(q)[1] * scale) if system.loop_rows else np.eye(system.nv)
+    motion = np.abs(N @ np.linalg.lstsq(N.T @ K @ N, N.T @ B, rcond=1e-9)[0]).max(axis=0, initial=0.0)
     out = {}
     for name, gain in zip(system.input_names, motion):
-        largest = _round(2.0 / gain) if np.isfinite(gain) and gain > 0 else 1.0
+        largest = _round(1.5 / gain) if np.isfinite(gain) and gain > 0 else 1.0
         tendon = system.robot.tendons.get(name)
         pulls = tendon is not None and not tendon.push
         out[name] = (0.0 if pulls else -largest, largest)
