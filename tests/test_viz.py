@@ -3,6 +3,7 @@
 import pickle
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -389,6 +390,17 @@ def test_pages_of_a_shape(full, tmp_path):
     assert header["field"] == "curvature"
     header, _ = decode_html(pl.save_html(full.robot, tmp_path / "robot.html"))
     assert header["name"] == full.name
+
+
+def test_the_hand_of_the_documentation_closes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parent.parent / "docs" / "viewing.md").read_text(encoding="utf-8")
+    names: dict = {}
+    exec(compile(text.split("```python")[1].split("```")[0], "viewing.md", "exec"), names)
+    assert names["run"].success
+    distance = [np.linalg.norm(names["run"].positions(f"finger{k}.tip")[:, :2], axis=1) for k in range(5)]
+    assert all(d.min() < 0.8 * d[0] for d in distance)
+    assert (tmp_path / "hand.html").stat().st_size < 1.5e6
 
 
 def test_the_same_run_gives_the_same_page(run):

@@ -96,7 +96,6 @@ def test_the_offline_page_shows_the_robot_and_plays(page, run, tmp_path):
     path = run.save_html(tmp_path / "run.html", autoplay=False)
     page.goto(path.as_uri())
     page.wait_for_selector("body[data-ready]", timeout=1000 * PATIENCE)
-    page.click("#menu")  # room for the robot
     until(lambda: colored(picture(page)).sum() > 1500, "seeing the robot")
     assert page.title() == "arm with a cable"
     still = picture(page)

@@ -34,7 +34,7 @@ RODS: tuple[Color, ...] = (
     (214, 190, 92),
     (120, 136, 206),
 )
-BODY: Color = (92, 99, 112)
+BODY: Color = (112, 120, 134)
 OBSTACLE: Color = (176, 168, 156)
 LOOP: Color = (240, 196, 70)
 SLACK: Color = (120, 124, 132)

@@ -42,12 +42,14 @@ class _Block:
         self.size = 0
 
     def add(self, name: str, values: NDArray[Any], kind: str, *, rows: int = 0) -> None:
-        """Add an array; with `rows` as differences between rows, low and high bytes apart, which compresses well."""
+        """Add an array; with `rows` as second differences between them, column by column, low bytes first: it compresses well."""
         flat = np.ascontiguousarray(values, dtype="<" + kind).ravel()
         raw: NDArray[Any] = flat
         if rows:
             table = flat.view("<u" + kind[1]).reshape(rows, -1)
-            raw = np.concatenate([table[:1], table[1:] - table[:-1]]).reshape(-1, 1).view(np.uint8).T.copy()
+            for _ in range(2):
+                table = np.concatenate([table[:1], table[1:] - table[:-1]])
+            raw = table.T.reshape(-1, 1).copy().view(np.uint8).T.copy()
         data = raw.tobytes()
         self.table[name] = [kind, self.size, len(flat), rows]
         self.parts += [data, bytes(-len(data) % 8)]
@@ -121,6 +123,20 @@ def field_range(values: Array) -> tuple[float, float]:
     return low, high if high > low else low + 1e-12
 
 
+def _seen(recording: Recording) -> list[tuple[int, float]]:
+    """Poses that a picture should show, with how far things reach from them [m]."""
+    scene = recording.scene
+    out = []
+    for tube in scene.tubes:
+        reach = float(np.abs(tube.skin.offset).max())
+        own = np.unique(np.linspace(0, len(tube.X) - 1, 9).round().astype(int))
+        out += [(tube.first + int(k), reach) for k in own]
+    for solid in scene.solids:
+        if solid.kind == "body":
+            out.append((solid.pose, float(np.linalg.norm(solid.mesh.vertices, axis=1).max())))
+    return out
+
+
 def encode(recording: Recording) -> tuple[dict[str, Any], str]:
     """Header and data of the page: what is constant, and the motion."""
     scene, block = recording.scene, _Block()
@@ -173,7 +189,7 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
         "up": scene.up.tolist(),
         "side": side_direction(scene.up).tolist(),
         "center": ((low + high) / 2).tolist(),
-        "box": (high - low).tolist(),
+        "seen": _seen(recording),
         "radius": radius,
         "size": scene.size,
         "floor": recording.floor,
@@ -258,7 +274,9 @@ def decode_html(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any
         width = int(kind[1])
         raw = np.frombuffer(block, np.uint8, length * width, offset)
         if rows:
-            table = np.ascontiguousarray(raw.reshape(width, -1).T).view(f"<u{width}").reshape(rows, -1)
-            raw = np.cumsum(table, axis=0, dtype=table.dtype).view(np.uint8).ravel()
+            table = np.ascontiguousarray(raw.reshape(width, -1).T).view(f"<u{width}").reshape(-1, rows).T
+            for _ in range(2):
+                table = np.cumsum(table, axis=0, dtype=table.dtype)
+            raw = np.ascontiguousarray(table).view(np.uint8).ravel()
         arrays[name] = raw.view("<" + kind)
     return header, arrays

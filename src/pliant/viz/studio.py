@@ -246,13 +246,20 @@ class Studio:
         """
         self.report.content = "simulating…"
         clock = time.perf_counter()
-        with self._lock:
-            start = self.rest if start is None else start
-            motion = self._motion()
-            run = simulate(
-                self.system, float(self.duration.value), u=dict(u or {}), start=start, motion=motion, progress=False
-            )
-            self.playback.use(record_result(replace(run, system=self.system)))
+        try:
+            with self._lock:
+                run = simulate(
+                    self.system,
+                    float(self.duration.value),
+                    u=dict(u or {}),
+                    start=self.rest if start is None else start,
+                    motion=self._motion(),
+                    progress=False,
+                )
+                self.playback.use(record_result(run))
+        except Exception as error:  # a page has nobody else to tell
+            self.report.content = f"**cannot be simulated**: {error}"
+            return
         took = time.perf_counter() - clock
         state = "" if run.success else f"**stopped early**: {run.message}; "
         self.report.content = f"{state}{run.t[-1] - run.t[0]:.3g} s of motion, computed in {took:.2g} s"

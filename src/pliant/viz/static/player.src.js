@@ -33,13 +33,17 @@ async function load() {
   return { header, arrays };
 }
 
-// undo differences between rows and the separation of low and high bytes
+// undo second differences between rows, kept column by column with low and high bytes apart
 function undelta(raw, width, rows) {
-  const count = raw.length / width;
+  const count = raw.length / width, columns = count / rows;
   const out = width === 2 ? new Uint16Array(count) : new Uint8Array(count);
-  for (let i = 0; i < count; i++) out[i] = width === 2 ? raw[i] | (raw[count + i] << 8) : raw[i];
-  const row = count / rows;
-  for (let i = row; i < count; i++) out[i] += out[i - row];
+  for (let c = 0; c < columns; c++)
+    for (let r = 0, step = 0, value = 0; r < rows; r++) {
+      const i = c * rows + r;
+      step += width === 2 ? raw[i] | (raw[count + i] << 8) : raw[i];
+      value += step;
+      out[r * columns + c] = value; // wraps around, as the differences did
+    }
   return new Uint8Array(out.buffer);
 }
 
@@ -261,20 +265,22 @@ class Player {
     this.home();
   }
 
-  // the nearest distance from which the whole box is seen, above the bar
+  // the nearest distance from which the robot is seen at all times, above the bar
   home() {
     const h = this.header, half = Math.tan((this.camera.fov * Math.PI) / 360);
     const right = new Vector3().crossVectors(this.camera.up, this.direction).normalize();
     const above = new Vector3().crossVectors(this.direction, right);
-    let reach = 0;
-    for (let k = 0; k < 8; k++) {
-      const corner = new Vector3(...[0, 1, 2].map((c) => ((k >> c) & 1 ? 0.5 : -0.5) * h.box[c]));
-      const across = Math.abs(corner.dot(right)) / (0.85 * half * this.camera.aspect);
-      const upright = Math.abs(corner.dot(above)) / (0.72 * half);
-      reach = Math.max(reach, corner.dot(this.direction) + Math.max(across, upright));
-    }
-    this.orbit.target.set(...h.center);
-    this.camera.position.copy(this.orbit.target).addScaledVector(this.direction, reach);
+    const centre = new Vector3(...h.center), spot = [0, 0, 0], every = Math.ceil(this.motion.frames / 15);
+    let reach = 0.05 * h.radius;
+    for (const [pose, extent] of h.seen)
+      for (let frame = 0; frame < this.motion.frames; frame += every) {
+        const x = new Vector3(...this.motion.place(pose, frame, spot)).sub(centre);
+        const across = (Math.abs(x.dot(right)) + extent) / (0.88 * half * this.camera.aspect);
+        const upright = (Math.abs(x.dot(above)) + extent) / (0.76 * half);
+        reach = Math.max(reach, x.dot(this.direction) + extent + Math.max(across, upright));
+      }
+    this.orbit.target.copy(centre);
+    this.camera.position.copy(centre).addScaledVector(this.direction, reach);
     this.orbit.update();
     this.dirty = true;
   }
@@ -306,8 +312,9 @@ class Player {
       return { ...solid, mesh };
     });
     this.cables = h.cables.map((cable, i) => {
-      const material = new MeshStandardMaterial({ color: rgb(cable.color), roughness: 0.5 });
+      const material = new MeshStandardMaterial({ color: rgb(cable.color), roughness: 0.5, transparent: true, opacity: 0.9 });
       const pipe = new Pipe(a[`cable${i}.pose`].length, cable.radius, material);
+      pipe.mesh.renderOrder = 1; // after rods that are seen through
       this.scene.add(pipe.mesh);
       return { ...cable, pipe, material, pose: a[`cable${i}.pose`], offset: a[`cable${i}.offset`], slack: rgb(h.slack), full: rgb(cable.color) };
     });
