@@ -103,6 +103,8 @@ def test_a_rod_is_drawn_with_its_section_where_its_poses_are(kind):
         g = system.pose(f"arm@{X}", q)
         local = (mesh.vertices[tube.skin.station == k] - g[:3, 3]) @ g[:3, :3]
         np.testing.assert_allclose(local[:, 0], 0.0, atol=1e-12)  # in the plane of the section
+        outline = SECTIONS[kind].outline([X], 4 if kind == "rectangle" else 20)[0]
+        assert np.linalg.norm(outline[:, None] - local[:, 1:], axis=-1).min(axis=1).max() < 1e-12
         reach = np.linalg.norm(local[:, 1:], axis=1).max()
         np.testing.assert_allclose(reach, SECTIONS[kind].extent([X])[0], rtol=1e-12)
 
@@ -502,3 +504,27 @@ def test_the_studio_solves_statics_and_releases():
         np.testing.assert_allclose(studio.rest.q, system.neutral(), atol=1e-9)
         assert np.abs(start).max() > 1e-3
     np.testing.assert_allclose(system.gravity, [0, 0, -9.81])  # the page has a copy of its own
+
+
+def test_the_studio_moves_what_is_prescribed():
+    pytest.importorskip("viser")
+    robot = rod_robot(pl.Circle(0.01), length=0.3)
+    robot.add_tendon("cable", "arm", z=0.008, control="length")
+    robot.add_body("cart", joint=pl.Prismatic("y"), mass=0.1)
+    robot.add_motion("ride", "cart")
+    system = robot.compile()
+    with pl.studio(system, ranges={"cable": (0.28, 0.32)}, port=8343) as studio:
+        assert not studio.sliders
+        studio.moved["cable"].value = 0.29
+        studio.moved["ride"].value = 0.1
+        assert studio.solved.wait(20)
+        np.testing.assert_allclose(system.tendon_lengths(studio.rest.q)[0], 0.29, atol=1e-8)
+        np.testing.assert_allclose(system.pose("cart", studio.rest.q)[1, 3], 0.1, atol=1e-12)
+        assert "tension of cable" in studio.report.content
+
+
+def test_units_of_inputs(full):
+    from pliant.viz.studio import input_unit
+
+    expected = {"straight": "N", "spring": "m", "pusher": "N", "chamber": "Pa", "follower": "", "field_x": "T"}
+    assert {name: input_unit(full, name) for name in expected} == expected

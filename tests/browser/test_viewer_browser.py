@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.viz.recording import record_result
 
 CHROMIUM = os.environ.get("PLIANT_CHROMIUM", "/usr/bin/chromium")
 ARGUMENTS = [
@@ -121,6 +122,23 @@ def test_the_offline_page_shows_the_robot_and_plays(page, run, tmp_path):
     assert [url for url in wanted if not url.startswith(("file:", "blob:", "data:"))] == []
 
 
+def test_the_player_computes_the_same_surfaces(page, run, tmp_path):
+    page.goto(run.save_html(tmp_path / "run.html", autoplay=False).as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=1000 * PATIENCE)
+    recording = record_result(run)
+    frame = 71
+    t = float(recording.t[frame])
+    drawn = page.evaluate(
+        """t => { pliant.time = t; pliant.draw(); return [
+            Array.from(pliant.tubes[0].geometry.attributes.position.array), Array.from(pliant.cables[0].pipe.points)] }""",
+        t,
+    )
+    poses = recording.poses[frame]
+    expected = [recording.scene.tubes[0].mesh(poses).vertices, recording.scene.cables[0].points(poses)]
+    for values, exact in zip(drawn, expected):
+        np.testing.assert_allclose(np.reshape(values, (-1, 3)), exact, atol=3e-5)
+
+
 def test_the_offline_page_of_a_shape_has_no_bar(page, system, tmp_path):
     path = pl.solve_statics(system, {"cable": 10.0}).save_html(tmp_path / "rest.html")
     page.goto(path.as_uri())
@@ -130,9 +148,16 @@ def test_the_offline_page_of_a_shape_has_no_bar(page, system, tmp_path):
     assert not page.errors
 
 
+def light(server):
+    """Simple light: without a graphics card, reflections take twenty seconds."""
+    server.scene.configure_environment_map(None)
+    server.scene.configure_default_lights(cast_shadow=False)
+
+
 def test_the_live_page_shows_the_robot_and_plays(page, run):
     pytest.importorskip("viser")
     with run.view(port=8351) as viewer:
+        light(viewer.server)
         page.goto(viewer.address)
         page.get_by_role("button", name="Play").wait_for(timeout=1000 * PATIENCE)
         until(lambda: seen(page) > 400, "seeing the robot")
@@ -148,6 +173,7 @@ def test_the_live_page_shows_the_robot_and_plays(page, run):
 def test_a_slider_of_the_studio_changes_the_shape(page, system):
     pytest.importorskip("viser")
     with pl.studio(system, ranges={"cable": (0, 20)}, port=8352) as studio:
+        light(studio.server)
         page.goto(studio.address)
         slider = page.get_by_role("slider").first
         slider.wait_for(timeout=1000 * PATIENCE)

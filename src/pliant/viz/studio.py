@@ -21,7 +21,7 @@ from .live import Playback, add_switches, close_server, open_server, send_page
 from .recording import record, record_result
 from .stage import Stage
 
-__all__ = ["Studio", "default_ranges"]
+__all__ = ["Studio", "default_ranges", "input_unit"]
 
 Array = NDArray[np.float64]
 DIRECTIONS = {"-z": (0, 0, -1), "+z": (0, 0, 1), "-x": (-1, 0, 0), "+x": (1, 0, 0), "-y": (0, -1, 0), "+y": (0, 1, 0)}
@@ -51,6 +51,23 @@ def default_ranges(system: System) -> dict[str, tuple[float, float]]:
     return out
 
 
+def input_unit(system: System, name: str) -> str:
+    """Unit of an input, "" for a factor."""
+    robot = system.robot
+    if name in robot.tendons:
+        tendon = robot.tendons[name]
+        if tendon.control == "elastic":
+            return "m"
+        return "Pa" if callable(tendon.factor) or abs(tendon.factor) != 1.0 else "N"
+    if name in robot.motors:
+        motor = robot.motors[name]
+        joint = robot.link(motor.link).joint
+        turns = joint.kind != "screws" or bool(np.any(joint.screws[motor.dof][:3]))
+        units = {"torque": ("N", "N m"), "position": ("m", "rad"), "velocity": ("m/s", "rad/s")}
+        return units[motor.control][turns]
+    return "T" if name.startswith("field_") and robot.dipoles else ""
+
+
 def _round(x: float) -> float:
     """The nearest of 1, 2, 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(x))
@@ -67,7 +84,8 @@ class Studio:
     ----------
     system : System
     ranges : dict, optional
-        Ends (low, high) of sliders by the name of the input, in its own unit; see `default_ranges` for the others.
+        Ends (low, high) of sliders by the name of the input, in its own unit, or of the prescribed joint or tendon
+        [rad, m]; see `default_ranges` for the others.
     gravity : float
         Largest gravity on its slider [m/s²].
     host, port, blocking
@@ -93,9 +111,9 @@ class Studio:
     ) -> None:
         positive("gravity", gravity, unit="m/s²")
         self.system = system.robot.compile()  # its own, because gravity changes
-        self.ranges = _checked(self.system, ranges)
-        self.described = self.system.gravity
         self.scene = build_scene(self.system)
+        self.ranges = _checked(self.system, self.scene.size, ranges)
+        self.described = self.system.gravity
         self._lock, self._changed, self._stop = threading.RLock(), threading.Event(), threading.Event()
         self.solved = threading.Event()
         self.rest = self._solve({}, None)
@@ -119,24 +137,15 @@ class Studio:
     def _controls(self, gravity: float) -> None:
         gui = self.server.gui
         self.sliders: dict[str, Any] = {}
-        held = self.system.held_tendons
-        with gui.add_folder("Inputs"):
-            for name, (low, high) in self.ranges.items():
-                if name not in held:
-                    self.sliders[name] = gui.add_slider(name, low, high, (high - low) / 200, min(max(0.0, low), high))
-        self.lengths: dict[str, Any] = {}
-        self.joints: dict[str, Any] = {}
-        numbers = {
-            n: s for n, (s, _v, kind) in self.system.prescribed.items() if kind == "numbers" and s.stop == s.start + 1
-        }
-        if held or numbers:
-            at = self.system.tendon_lengths(self.rest.q)[0] if held else np.zeros(0)
-            with gui.add_folder("Prescribed"):
-                for name, k in held.items():
-                    size = float(abs(at[k]))
-                    self.lengths[name] = gui.add_slider(f"length of {name}", 0.5 * size, 1.2 * size, size / 500, size)
-                for name in numbers:
-                    self.joints[name] = gui.add_slider(name, -3.0, 3.0, 0.01, 0.0)
+        with gui.add_folder("Inputs", visible=self.system.nu > len(self.system.held_tendons)):
+            for name in self.system.input_names:
+                if name not in self.system.held_tendons:
+                    self.sliders[name] = self._slider(name, input_unit(self.system, name))
+        self.moved: dict[str, Any] = {}
+        told = [*self.system.held_tendons, *(name for name in self.system.prescribed if name in self.ranges)]
+        with gui.add_folder("Prescribed", visible=bool(told)):
+            for name in told:
+                self.moved[name] = self._slider(name, "m, length" if name in self.system.held_tendons else "")
         size = float(np.linalg.norm(self.described))
         with gui.add_folder("Gravity", expand_by_default=False):
             self.weight = gui.add_slider("size [m/s²]", 0.0, max(gravity, size), 0.01, size)
@@ -154,19 +163,31 @@ class Studio:
         gui.add_button("Save as HTML").on_click(lambda _e: send_page(self.server, self.stage.recording))
         for handle in (
             *self.sliders.values(),
-            *self.lengths.values(),
-            *self.joints.values(),
+            *self.moved.values(),
             self.weight,
             self.direction,
         ):
             handle.on_update(lambda _e: self._request())
+
+    def _slider(self, name: str, unit: str) -> Any:
+        low, high = self.ranges[name]
+        first = self._first(name)
+        label = f"{name} [{unit}]" if unit else name
+        return self.server.gui.add_slider(label, low, high, (high - low) / 400, first)
+
+    def _first(self, name: str) -> float:
+        """Where a slider starts: zero, or the length of a tendon in the undeformed robot, if that is in its range."""
+        low, high = self.ranges[name]
+        held = self.system.held_tendons
+        rest = self.system.tendon_lengths(self.system.neutral())[0][held[name]] if name in held else 0.0
+        return float(min(max(rest, low), high))
 
     def inputs(self) -> dict[str, float]:
         """The inputs that the sliders show."""
         return {name: float(slider.value) for name, slider in self.sliders.items()}
 
     def _motion(self) -> dict[str, float]:
-        return {name: float(slider.value) for name, slider in (*self.lengths.items(), *self.joints.items())}
+        return {name: float(slider.value) for name, slider in self.moved.items()}
 
     def set(self, **inputs: float) -> None:
         """Move sliders, as a hand would."""
@@ -223,7 +244,7 @@ class Studio:
         for tip in self.scene.tips[:6]:
             x, y, z = self.stage.recording.poses[0, tip, :3, 3]
             lines.append(f"{names.get(tip, 'tip')}: ({x:.4f}, {y:.4f}, {z:.4f}) m")
-        for name in self.lengths:
+        for name in self.system.held_tendons:
             lines.append(f"tension of {name}: {found.u[self.system.input_names.index(name)]:.4g} N")
         self.report.content = "\n\n".join(lines)
 
@@ -268,9 +289,8 @@ class Studio:
     def reset(self) -> None:
         """All inputs to zero, from the undeformed shape."""
         self.rest = replace(self.rest, q=self.system.neutral())
-        for name, slider in self.sliders.items():
-            low, high = self.ranges[name]
-            slider.value = min(max(0.0, low), high)
+        for name, slider in (*self.sliders.items(), *self.moved.items()):
+            slider.value = self._first(name)
         self._request()
 
     # ------------------------------------------------------------ the end
@@ -299,11 +319,26 @@ class Studio:
         self.close()
 
 
-def _checked(system: System, ranges: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
-    out = default_ranges(system)
+def _prescribed_ranges(system: System, size: float) -> dict[str, tuple[float, float]]:
+    """Ranges of prescribed joints of one coordinate, and of tendons of prescribed length."""
+    out = {}
+    for name, (where, _velocity, kind) in system.prescribed.items():
+        if kind == "numbers" and where.stop == where.start + 1:
+            motion = system.robot.motions[name]
+            turns = np.any(system.robot.link(motion.link).joint.screws[motion.dof or 0][:3])
+            largest = np.pi if turns else 0.5 * size
+            out[name] = (-largest, largest)
+    for name, k in system.held_tendons.items():
+        length = float(system.tendon_lengths(system.neutral())[0][k])
+        out[name] = (0.5 * length, 1.2 * length)
+    return out
+
+
+def _checked(system: System, size: float, ranges: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
+    out = {**default_ranges(system), **_prescribed_ranges(system, size)}
     for name, ends in (ranges or {}).items():
         if name not in out:
-            raise unknown_name("input", str(name), out)
+            raise unknown_name("input or prescribed motion", str(name), out)
         try:
             low, high = (finite(f"ranges[{name!r}]", x) for x in ends)
         except (TypeError, ValueError):
