@@ -11,7 +11,8 @@ import pliant.model.sections
 README = Path(__file__).parent.parent / "README.md"
 
 
-def test_the_readme_example_runs(capsys):
+def test_the_readme_example_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it saves a page
     code = README.read_text(encoding="utf-8").split("```python")[1].split("```")[0]
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
@@ -20,6 +21,7 @@ def test_the_readme_example_runs(capsys):
     assert names["run"].success
     assert names["tip"].shape == (len(names["run"]), 3)
     assert np.all(np.isfinite(names["A"]))
+    assert (tmp_path / "arm.html").stat().st_size < 2e6
 
 
 def test_the_example_of_constant_strain_runs(capsys):

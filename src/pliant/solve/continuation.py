@@ -158,6 +158,7 @@ class Branch:
             iterations=int(self.iterations[k]),
             load_steps=1,
             message=note,
+            system=self.system,
         )
 
     def special(self, kind: Literal["limit", "bifurcation", "end"]) -> tuple[SpecialPoint, ...]:

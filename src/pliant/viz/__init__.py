@@ -1,0 +1,1 @@
+"""Looking at robots: what there is to draw, live pages, and files that play in any browser."""
