@@ -1,0 +1,1 @@
+"""Pictures of robots and their motion: plots, videos and viewers."""
