@@ -11,6 +11,9 @@ Last a use of the matrices: Ṁ − 2C is skew, so the energy of the error of a 
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.drawing import plot_shape
+from pliant.viz.style import panels
 
 
 def hybrid() -> pl.System:
@@ -119,7 +122,15 @@ def tracking(system: pl.System, duration=0.5, gain=20.0) -> np.ndarray:
     return np.array(energies)
 
 
-def main() -> None:
+def figures(energies: np.ndarray) -> dict[str, object]:
+    figure, (ax,) = panels()
+    ax.semilogy(1e-3 * np.arange(len(energies)), energies)
+    ax.set(xlabel="t [s]", ylabel="energy of the tracking error [J]")
+    system = hybrid()
+    return {"tracking": figure, "robot": plot_shape(system, pl.solve_statics(system, {"up": 4.0}).q, legend=True)}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = hybrid()
     points = len(pl.projected_matrices(system, *state(system)[:2]).jacobians)
     print(f"{system.name}: {system.nv} coordinates, {points} points with mass, inputs {', '.join(system.input_names)}")
@@ -132,6 +143,7 @@ def main() -> None:
     print(
         f"energy of the tracking error: {energies[0]:.2e} J, after 0.1 s {energies[100]:.2e} J, last {energies[-1]:.2e} J"
     )
+    gallery.save(figures_dir, figures, energies)
 
 
 def check() -> None:

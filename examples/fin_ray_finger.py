@@ -15,6 +15,7 @@ for ten seconds of motion (Newmark, step 0.01 s) and 994 s with ode15s.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 LINKS, WALL, SPAN = 6, 0.03, 0.06  # links per wall, their length, distance of the bases [m]
 STROKE, PACE = 0.01, 0.8 * np.pi  # m, rad/s
@@ -85,7 +86,17 @@ def report(label: str, result: pl.Result) -> None:
     print(f"{label:34}closure {gap(result):.1e} m, slider {f.min():.4f} to {f.max():.4f} N, {result.statistics}")
 
 
-def main() -> None:
+def figures(result: pl.Result) -> dict[str, object]:
+    """Shapes, the tip, the force on the slider, and the forces in the top joint."""
+    return {
+        "snapshots": result.plot_snapshots([0, 0.5, 0.9, 1.25], view="xy"),
+        "tip": result.plot_trajectory("tip", components="xy"),
+        "slider": result.plot_prescribed_forces(),
+        "top": result.plot_multipliers("top", components="world"),
+    }
+
+
+def main(figures_dir: str | None = None) -> None:
     """Print where the finger goes, what it takes, and how fast that is computed."""
     system = build()
     print(f"{system.nv} dof, {len(system.loop_rows)} constraints of {len(system.robot.loops)} loop joints")
@@ -101,6 +112,7 @@ def main() -> None:
     mounted = pl.solve_statics(tight)
     print(f"ribs 5 % longer: {tight.elastic_energy(mounted.q):.6f} J after mounting")
     report("ribs 5 % longer, default", run(tight))
+    gallery.save(figures_dir, figures, run(system, output=0.02))
 
 
 def check() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 SIDE, THICK, HEIGHT = 0.20, 0.01, 0.15  # platform: side and thickness, pillars: length [m]
 RADIUS = SIDE / np.sqrt(3)  # of the circle of the corners
@@ -102,7 +103,15 @@ def corner_error(run: pl.Result, exact: pl.Result) -> float:
     return max(np.linalg.norm(a.positions(f"corner{k}") - b.positions(f"corner{k}"), axis=1).max() for k in (1, 2, 3))
 
 
-def main() -> None:
+def figures(run: pl.Result) -> dict[str, object]:
+    ax = run.plot_shape(2.5, frames=["corner1", "corner2", "corner3", "platform"])
+    for k in (1, 2, 3):
+        run.plot_trajectory(f"corner{k}", view="3d", ax=ax)
+    feet = {"feet": run.plot_multipliers(["loop2", "loop3"], components="world")}
+    return {"shape": ax, "corner": run.plot_trajectory("corner1"), "wrench": run.plot_inputs(), **feet}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = build()
     print(system, "\n")
     rest = pl.solve_statics(system)
@@ -121,6 +130,7 @@ def main() -> None:
         run = motion(system, **options)
         error, s = 1e3 * corner_error(run, exact), run.statistics
         print(f"  {name:28}{error:10.4f}{closure(system, run.q):10.1e}{s.steps:8}{s.wall_time:11.3f}")
+    gallery.save(figures_dir, figures, exact)
 
 
 def check() -> None:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 ENDS = np.array([0.0, 0.098, 0.203, 0.311, 0.418])  # where the sections end [m]
 LENGTH, BASE, TIP = ENDS[-1], 0.015, 0.004
@@ -97,16 +98,24 @@ def tip_torsion(run):
     return np.array([sum(L * run.system.strain(name, q)[:, 0].mean() for name, L in pieces) for q in run.q])
 
 
-def main():
+def figures(runs):
+    """Three motions, one after the other: shapes; for the last also tip and tensions."""
+    out = {name.replace(" ", "_"): run.plot_snapshots(7, view="yx") for name, run in runs.items()}
+    out["out_of_plane"] = runs["out of plane"].plot_snapshots(7)
+    return out | {"tip": runs["out of plane"].plot_trajectory("tip"), "tensions": runs["out of plane"].plot_inputs()}
+
+
+def main(figures_dir=None):
     models = {
         "four cylinders, constant strain": sections(0, cylinders=True),
         "cone, constant strain": one_rod(),
         "cone, quadratic strain": sections(2),
     }
+    drawn = {}
     for motion in MOTIONS:
         runs = {name: move(system, motion) for name, system in models.items()}
         tips = {name: run.positions("tip") for name, run in runs.items()}
-        best = tips["cone, quadratic strain"]
+        best, drawn[motion] = tips["cone, quadratic strain"], runs["cone, quadratic strain"]
         print(f"\n{motion}: tip at t = 2 s {best[40].round(4)} m; difference to the last model, over the length")
         print(f"{'tip':33}{'dof':>4}{'mean':>8}{'largest':>9}{'|y| <':>8}{'|z| < [m]':>12}{'steps':>7}{'time [s]':>10}")
         for name, run in runs.items():
@@ -116,6 +125,7 @@ def main():
             print(f"{name:33}{run.system.nv:4d}{error.mean():8.2%}{error.max():9.2%}{y:8.3f}{z:12.1e}{cost}")
     torsion = np.degrees(np.abs(tip_torsion(run)).max())
     print(f"  largest torsion of the last motion: {torsion:.1f}° (the paper, with its own tensions: about 20°)")
+    gallery.save(figures_dir, figures, drawn)
 
 
 def check():

@@ -13,6 +13,9 @@ modes); with pieces that meet at the jump the answer is exact.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.drawing import plot_configurations
+from pliant.viz.style import panels
 
 RADIUS = 0.01  # m
 TENSIONS = (1.0, 2.0, 3.0, 4.0, 5.0)  # N
@@ -76,15 +79,20 @@ def build(routing: str, basis: pl.Legendre | pl.PiecewiseConstant, points: int |
     return robot.compile()
 
 
-def tips(system: pl.System) -> np.ndarray:
-    """Tip for each tension, (5, 3); each solution starts from the one before."""
-    out, start = [], None
+def shapes(system: pl.System) -> list[np.ndarray]:
+    """Equilibrium for each tension; each solution starts from the one before."""
+    out = []
     for tension in TENSIONS:
-        start = pl.solve_statics(system, {"cable": tension}, start=start)
-        if not (start.success and start.stable):
-            raise RuntimeError(f"{system.name}, {tension} N: {start}")
-        out.append(system.pose("beam.tip", start.q)[:3, 3])
-    return np.array(out)
+        rest = pl.solve_statics(system, {"cable": tension}, start=out[-1] if out else None)
+        if not (rest.success and rest.stable):
+            raise RuntimeError(f"{system.name}, {tension} N: {rest}")
+        out.append(rest.q)
+    return out
+
+
+def tips(system: pl.System) -> np.ndarray:
+    """Tip for each tension, (5, 3)."""
+    return np.array([system.pose("beam.tip", q)[:3, 3] for q in shapes(system)])
 
 
 def error(system: pl.System) -> float:
@@ -92,7 +100,21 @@ def error(system: pl.System) -> float:
     return float(np.linalg.norm(tips(system) - TIPS[system.name], axis=1).max())
 
 
-def main() -> None:
+def figures(_run: object) -> dict[str, object]:
+    """Figure 7 of the paper, with the parallel cable too."""
+    out = {}
+    plane, axes = panels(1, 3, size=(10, 3.4))
+    for ax, name in zip(axes, ("convergent", "cross", "truncated")):
+        system, bar = build(name, pl.Legendre(9)), {"values": TENSIONS, "label": "tension [N]", "bar": ax is axes[-1]}
+        plot_configurations(system, shapes(system), view="xy", tendons=True, ax=ax, **bar)
+        ax.set_title(name)
+    for name in ("parallel", "spiral"):
+        system = build(name, pl.Legendre(4))
+        out[name] = plot_configurations(system, shapes(system), tendons=True, **(bar | {"bar": True}))
+    return {"plane": plane, **out}
+
+
+def main(figures_dir: str | None = None) -> None:
     print("tip x, y, z [m] for a tension of 5 N with five modes per strain, as the paper")
     for name in ROUTINGS:
         x, y, z = tips(build(name, pl.Legendre(4)))[-1]
@@ -104,6 +126,7 @@ def main() -> None:
         if name == "truncated":
             errors.append(error(build(name, pl.PiecewiseConstant(2))))
         print(f"  {name:36}" + "".join(f"{e:11.1e}" for e in errors))
+    gallery.save(figures_dir, figures, None)
 
 
 def check() -> None:

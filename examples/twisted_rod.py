@@ -14,6 +14,9 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.drawing import plot_configurations
+from pliant.viz.style import panels
 
 LENGTH, RADIUS, YOUNG, POISSON = 20.0, 0.0088, 2.1e11, 0.3
 EI = YOUNG * np.pi * RADIUS**4 / 4
@@ -109,7 +112,19 @@ def tip_of(wrench: np.ndarray, distance: float) -> np.ndarray:
     return np.concatenate([y[:3], Rotation.from_quat(y[3:7]).as_rotvec()])
 
 
-def main() -> None:
+def figures(pushed: list[pl.Equilibrium]) -> dict[str, object]:
+    """Figure 6 of the paper, and how twist becomes bending."""
+    system = build()
+    distance = 1 + np.array([state.q[-2] for state in pushed]) / LENGTH
+    shapes = plot_configurations(system, [s.q for s in pushed[::2]], values=distance[::2], label="distance / L [–]")
+    figure, (ax,) = panels()
+    ax.plot(distance, [energies(system, s.q) for s in pushed], "o-", label=("torsion", "bending"))
+    ax.set(xlabel="distance of the clamps / L [–]", ylabel="energy / (EI/L) [–]")
+    ax.legend()
+    return {"shapes": shapes, "energies": figure}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = build()
     twisted = twist(system)
     pushed = push(system, twisted[-1])
@@ -120,6 +135,7 @@ def main() -> None:
         side = np.hypot(w[4], w[5])
         print(f"{angle:7.3f}{x:10.3f}{-w[3]:10.4f}{side:12.4f}{w[0]:10.4f}{torsion:16.4f}{bending:16.4f}")
     print(f"thrust at which the twisted rod buckles: {critical_force(GJ * TURN):.5f} (without twist 4π²)")
+    gallery.save(figures_dir, figures, pushed)
 
 
 def check() -> None:

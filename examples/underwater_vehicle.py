@@ -14,6 +14,7 @@ The paper needs 1.17 s (ode15s with analytical derivatives, its best) or about 8
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 WATER = 1000.0
 BODY, SHAFT, HOOK = pl.Cylinder(0.06, 0.40), pl.Cylinder(0.01, 0.10), pl.Cylinder(0.0125, 0.04)  # along x
@@ -98,7 +99,18 @@ def shaft_speeds(run) -> list[float]:
     return [float(run.v[-1, run.system.v_slice(f"{place}_shaft").start]) for place in ("front", "rear")]
 
 
-def main():
+def figures(run):
+    """The vehicle at rest and turning, its way, and the speeds of the shafts."""
+    shafts = run.plot_coordinates(["front_shaft", "rear_shaft"])
+    return {
+        "shape": run.plot_shape(10.0),
+        "start": run.plot_shape(0.0),
+        "way": run.plot_trajectory("body"),
+        "shafts": shafts,
+    }
+
+
+def main(figures_dir=None):
     system = build()
     print(repr(system))
     runs = {
@@ -121,6 +133,7 @@ def main():
         print(f"{name:30}{cost}{x[-1, 0]:9.4f}{off:14.1e}{np.abs(roll(other)).max():9.0e}{gap:17.1e}")
     x, (front, rear) = run.positions("body")[:, 0], shaft_speeds(run)
     print(f"  at the end {x[-1] - x[-21]:.3f} m/s; shafts turn with {front:.2f} and {rear:.2f} rad/s")
+    gallery.save(figures_dir, figures, run)
     print("  the paper: 1.17 s at best, some 8 min with an explicit method")
 
 

@@ -13,6 +13,8 @@ stiffness, without which the upper modes ring.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.style import panels
 
 WATER, OMEGA, ARM = 1000.0, 5 * np.pi, 0.05  # ARM: of the tendons [m]
 HEAD = 0.2  # length of the head [m]; its frame is where the actuated rod starts, so the head lies at −HEAD < x < 0
@@ -91,7 +93,18 @@ def root_torque(run):
     return np.array([run.system.stress("passive", q, [0.0])[0, 2] for q in run.q])
 
 
-def main():
+def figures(run):
+    """Figures 15 and 16 of the paper: snapshots every 1.65 s, torques of tendons and of the passive rod's root."""
+    figure, (ax,) = panels()
+    early = run.t <= 3
+    ax.plot(run.t[early], ARM * (run.u[early, 0] - run.u[early, 1]), label="tendons")
+    ax.plot(run.t[early], root_torque(run)[early], label="elastic, root of the passive rod")
+    ax.set(xlabel="t [s]", ylabel="torque [N m]")
+    ax.legend()
+    return {"snapshots": run.plot_snapshots(np.arange(0, 10, 1.65), view="xy"), "torques": figure}
+
+
+def main(figures_dir=None):
     system = build()
     print(system, "\n")
     run = swim(system, step=0.01)
@@ -110,6 +123,7 @@ def main():
     print("  t [s]  torque [N m], every 0.02 s of a beat")
     for k in range(0, 300, 40):
         print(f"  {run.t[k]:.1f}  " + " ".join(f"{x:+.3f}" for x in torque[k : k + 40 : 2]))
+    gallery.save(figures_dir, figures, run)
 
 
 def check():
