@@ -10,7 +10,7 @@ from scipy.special import ellipe, ellipk
 import pliant as pl
 from pliant import gallery
 from pliant.solve.continuation import Branch, trace_equilibria
-from pliant.viz.style import panels
+from pliant.viz.style import legend, panels
 
 LENGTH, EI = 1.0, 1.0  # m, N m²
 EULER = np.pi**2 * EI / (4 * LENGTH**2)  # N
@@ -51,7 +51,7 @@ def figures(branches: tuple[Branch, Branch]) -> dict[str, object]:
     side = np.sign(buckled.system.pose("rod.tip", buckled.q[-1])[1, 3])
     ax.plot(EULER * exact[:, 0], side * exact[:, 2], "ko", ms=3, label="elastica")
     ax.set(xlabel="load [N]", ylabel="deflection of the tip [m]")
-    ax.legend()
+    legend(ax)
     return {"shapes": buckled.plot_shapes(8, view="xy", label="load [N]"), "deflection": figure}
 
 

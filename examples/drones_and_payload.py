@@ -17,7 +17,7 @@ import numpy as np
 
 import pliant as pl
 from pliant import gallery
-from pliant.viz.style import panels
+from pliant.viz.style import legend, panels
 
 DRONES = ("drone0", "drone6")
 BODIES = ("drone0", "payload", "drone6")
@@ -29,7 +29,7 @@ Velocity = Callable[[float], np.ndarray]
 def build() -> pl.System:
     """24 degrees of freedom, 12 inputs: moment and force of each drone in its own axes."""
     robot = pl.Robot("drones and payload", gravity=(0, 0, 0))
-    drone = {"mass": 6.0, "inertia": (0.25, 0.25, 0.45)}
+    drone = {"mass": 6.0, "inertia": (0.25, 0.25, 0.45), "shape": pl.Box(0.3, 0.3, 0.08)}
     rod = {
         "length": 1.0,
         "section": pl.Circle(radius=0.035),
@@ -106,7 +106,7 @@ def figures(result: pl.Result) -> dict[str, object]:
         for k, ax in enumerate(axes):
             ax.plot(result.t, move[:, k], label=name)
             ax.set(xlabel="t [s]", ylabel=f"displacement {'xyz'[k]} [m]")
-    axes[0].legend()
+    legend(axes[0])
     return {"snapshots": shape, "displacements": figure, "inputs": result.plot_inputs(["drone0 fz", "drone6 fz"])}
 
 

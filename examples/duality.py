@@ -19,7 +19,7 @@ from pliant.viz.style import panels
 def hybrid() -> pl.System:
     """A turntable, a soft rod with two tendons, a weight."""
     robot = pl.Robot("hybrid", gravity=(0, 0, -9.81))
-    table = robot.add_body("table", joint=pl.Revolute("z"), shape=pl.Cylinder(0.1, 0.05), mass=1.0)
+    table = robot.add_body("table", joint=pl.Revolute("z"), shape=pl.Cylinder(0.1, 0.05, "z"), mass=1.0)
     rod = robot.add_rod(
         "rod",
         parent=table,

@@ -60,7 +60,7 @@ def figures(runs: dict[str, pl.Result]) -> dict[str, object]:
     energies, parts = panels(2, 1, size=(6, 4.6))
     for k, (name, run) in enumerate(runs.items()):
         for ax, view in zip(axes[2 * k : 2 * k + 2], ("xz", "yz")):
-            run.plot_snapshots(14, view=view, bar=view == "yz", ax=ax)
+            run.plot_snapshots(14 if k == 0 else 6, view=view, bar=view == "yz", ax=ax)
             ax.set_title(name)
         run.plot_energies(ax=parts[k])
     return {"snapshots": shapes, "energies": energies}

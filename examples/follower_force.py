@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 import pliant as pl
 from pliant import gallery
 from pliant.viz.plots import plot_convergence
-from pliant.viz.style import panels
+from pliant.viz.style import legend, panels
 
 LENGTH, RADIUS, YOUNG = 100.0, 0.57, 4.015e8
 EI = YOUNG * np.pi * RADIUS**4 / 4
@@ -62,7 +62,7 @@ def figures(branch: pl.Branch) -> dict[str, object]:
         branch.plot("beam.tip", component=component, name=component, ax=ax)
         ax.plot(FORCES, [elastica(f)[k] for f in FORCES], "ks", ms=3, label="elastica" if k else "_")
     ax.set(xlabel="force [N]", ylabel="tip [m]")
-    ax.legend(title="dashed: stiffness not positive definite")
+    legend(ax, title="dashed: stiffness not positive definite")
     modes = np.arange(4, 13)
     errors = {f"{f / 1e3:.0f} kN": [tip_error(build(n), f) for n in modes] for f in FORCES}
     labels = {"size": "functions", "error": "error of the tip [m]"}

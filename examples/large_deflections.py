@@ -83,7 +83,7 @@ def figures(_run: object) -> dict[str, object]:
     return {
         "bend": plot_configurations(arc, arcs, values=pulls, label="force [N]"),
         "tip_force": plot_configurations(rod, shapes, values=forces, label="F L²/EI [–]", view="xy"),
-        "convergence": plot_convergence(range(2, 11), convergence(range(2, 11)), scale="semilogy", **labels),
+        "convergence": plot_convergence(range(2, 11), convergence(range(2, 11)), scale="semilogy", fit=False, **labels),
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import pliant as pl
 from pliant import gallery
+from pliant.viz.style import legend
 
 BASE, TIP = 0.03, 0.015  # radii of the arm [m]
 PIPE, STIFFNESS, EXPONENT = 0.15, 1e5, 1.5  # m, N/m^1.5
@@ -72,7 +73,7 @@ def figures(result: pl.Result) -> dict[str, object]:
     path = result.plot_tip(view="xy")
     angle = np.linspace(0, 2 * np.pi, 200)
     path.plot((PIPE - TIP) * np.cos(angle), (PIPE - TIP) * np.sin(angle), "k:", label="touches the wall")
-    path.legend()
+    legend(path)
     return {
         "snapshots": result.plot_snapshots(7),
         "path": path,

@@ -69,8 +69,9 @@ def error(result: pl.Result) -> float:
 
 def figures(result: pl.Result) -> dict[str, object]:
     """Figures 11 to 13 of the paper: snapshots, both ends in the plane, the tip over time; and the driving forces."""
-    plane = result.plot_trajectory("base", view="yz", label="base")
-    result.plot_trajectory("weight", view="yz", label="weight", ax=plane)
+    smooth = result.resample(np.linspace(0, 3, 301))
+    plane = smooth.plot_trajectory("base", view="yz", label="base")
+    smooth.plot_trajectory("weight", view="yz", label="weight", ax=plane)
     return {
         "snapshots": result.plot_snapshots(np.arange(0, 3.01, 0.15)),
         "plane": plane,

@@ -95,7 +95,7 @@ def check() -> None:
     assert errors[4] < 0.01 * errors[0], errors / errors[0]
     # the first bending mode of a cantilever, βL = 1.8751, without damping
     omega = 1.87510407**2 * np.sqrt(EI / (DENSITY * AREA * LENGTH**4))
-    run = release(build(damping=0.0), 1e-3, 6 * np.pi / omega, method="radau", rtol=1e-7, atol=1e-10, output=1e-3)
+    run = release(build(damping=0.0), 1e-3, 6 * np.pi / omega, method="newmark", step=1e-3, output=None)
     shape = run.q @ (run.system.mass_matrix(run.q[0]) @ pl.modes(run.system, run.system.neutral(), 1).shapes[:, 0])
     up = np.flatnonzero((shape[:-1] < 0) != (shape[1:] < 0))
     zeros = run.t[up] - shape[up] * (run.t[up + 1] - run.t[up]) / (shape[up + 1] - shape[up])

@@ -99,7 +99,7 @@ def figures(result: pl.Result) -> dict[str, object]:
     figure, axes = panels(1, 2, size=(9, 3.4))
     for ax, strain in zip(axes, ("bending_y", "bending_z")):
         result.plot_strains(strain, times=times, ax=ax)
-    return {"curvatures": figure, "snapshots": result.plot_snapshots(times), "inputs": result.plot_inputs()}
+    return {"curvatures": figure, "snapshots": result.plot_snapshots(times)}
 
 
 METHODS = {

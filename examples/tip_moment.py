@@ -10,7 +10,7 @@ import numpy as np
 import pliant as pl
 from pliant import gallery
 from pliant.viz.drawing import plot_configurations
-from pliant.viz.style import panels
+from pliant.viz.style import legend, panels
 
 LENGTH, RADIUS, YOUNG = 1.0, 0.01, 1e8
 EI = YOUNG * np.pi * RADIUS**4 / 4
@@ -57,7 +57,7 @@ def figures(states: list[pl.Equilibrium]) -> dict[str, object]:
         ax.plot(moments, tips[:, k], label=f"{name} of the tip")
         ax.plot(MOMENTS, [exact_tip(m)[k] for m in MOMENTS], "ko", ms=3, label="Euler" if k == 2 else "_")
     ax.set(xlabel="moment [N m]", ylabel="position [m]")
-    ax.legend()
+    legend(ax)
     return {"shapes": shapes, "tip": figure}
 
 

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 import pliant as pl
 from pliant import gallery
 from pliant.viz.drawing import plot_configurations
-from pliant.viz.style import panels
+from pliant.viz.style import legend, panels
 
 LENGTH, RADIUS, YOUNG, POISSON = 20.0, 0.0088, 2.1e11, 0.3
 EI = YOUNG * np.pi * RADIUS**4 / 4
@@ -120,7 +120,7 @@ def figures(pushed: list[pl.Equilibrium]) -> dict[str, object]:
     figure, (ax,) = panels()
     ax.plot(distance, [energies(system, s.q) for s in pushed], "o-", label=("torsion", "bending"))
     ax.set(xlabel="distance of the clamps / L [–]", ylabel="energy / (EI/L) [–]")
-    ax.legend()
+    legend(ax)
     return {"shapes": shapes, "energies": figure}
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import pliant as pl
 from pliant import gallery
-from pliant.viz.style import panels
+from pliant.viz.style import legend, panels
 
 WATER, OMEGA, ARM = 1000.0, 5 * np.pi, 0.05  # ARM: of the tendons [m]
 HEAD = 0.2  # length of the head [m]; its frame is where the actuated rod starts, so the head lies at −HEAD < x < 0
@@ -100,7 +100,7 @@ def figures(run):
     ax.plot(run.t[early], ARM * (run.u[early, 0] - run.u[early, 1]), label="tendons")
     ax.plot(run.t[early], root_torque(run)[early], label="elastic, root of the passive rod")
     ax.set(xlabel="t [s]", ylabel="torque [N m]")
-    ax.legend()
+    legend(ax)
     return {"snapshots": run.plot_snapshots(np.arange(0, 10, 1.65), view="xy"), "torques": figure}
 
 

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 import pliant as pl
 from pliant import gallery
 from pliant.viz.plots import plot_convergence
-from pliant.viz.style import panels
+from pliant.viz.style import legend, panels
 
 LENGTH, RADIUS = 1.0, 0.1
 STEEL = pl.Material(young=2e11, poisson=0.3, density=7800)
@@ -63,7 +63,7 @@ def figures(exact: np.ndarray) -> dict[str, object]:
         w = system.rod_poses("rod", q, 60)[:, 1, 3]
         ax.plot(np.linspace(0, LENGTH, 60), w / w[-1], label=f"{frequency:.1f} Hz")
     ax.set(xlabel="x [m]", ylabel="displacement over that of the tip [–]")
-    ax.legend()
+    legend(ax)
     n = np.arange(3, 9)
     curves = dict(zip(("first", "second", "third"), np.array([errors(k, exact) for k in n]).T))
     labels = {"size": "functions for bending and for shear", "error": "relative error [–]"}

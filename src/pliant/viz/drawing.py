@@ -16,6 +16,7 @@ from ..model.shapes import Box, Cylinder, Ellipsoid, Shape, Sphere
 from ..model.validate import choice, integer
 from ..system import System
 from .style import COLORS, axes, ramp
+from .style import legend as legend_of
 
 __all__ = [
     "VIEWS",
@@ -295,7 +296,7 @@ class Canvas:
             axis.labelpad = 1 + 5 * share
             axis.set_pane_color((1, 1, 1, 0))
             axis.set_tick_params(pad=0)
-        ax.set_box_aspect(span / span.max(), zoom=0.9 if span["xyz".index(self.up)] > 0.7 * span.max() else 1.03)
+        ax.set_box_aspect(span / span.max(), zoom=0.86 if span["xyz".index(self.up)] > 0.7 * span.max() else 1.03)
 
     def clear(self) -> None:
         """Take away what was drawn."""
@@ -388,7 +389,7 @@ def plot_shape(
         draw_robot(canvas, scene, configuration, color)
         canvas.finish(own)
         if legend and scene.lines(configuration):
-            ax.legend()
+            legend_of(ax)
     return ax
 
 
@@ -435,7 +436,7 @@ def plot_configurations(
             draw_robot(canvas, scene, system.check_q(q), color, tendons=tendons)
         canvas.finish(own)
         if bar and values is not None and len(rows) > 1:
-            options = {"shrink": 0.6, "pad": 0.08} if view == "3d" else {"pad": 0.02}
+            options = {"shrink": 0.6, "pad": 0.13} if view == "3d" else {"pad": 0.02}
             strip = ax.get_figure().colorbar(mappable, ax=ax, label=label, **options)
             strip.outline.set_visible(False)
     return ax

@@ -15,7 +15,7 @@ from ..model.strains import STRAIN_NAMES
 from ..model.validate import choice, unknown_name
 from ..system import FrameLike, System
 from .drawing import VIEWS, Canvas
-from .style import axes, ramp
+from .style import axes, legend, ramp
 
 __all__ = [
     "coordinate_units",
@@ -106,16 +106,7 @@ def _lines(ax: Any, t: Array, columns: Mapping[str, tuple[Array, str]], what: st
         ax.plot(t, values, label=name if len(units) == 1 else f"{name} [{unit}]")
     ax.set(xlabel="t [s]", ylabel=f"{what} [{units.pop()}]" if len(units) == 1 else what)
     ax.margins(x=0)
-    _legend(ax)
-
-
-def _legend(ax: Any) -> None:
-    """Beside the axes if it is long."""
-    count = len(ax.get_legend_handles_labels()[1])
-    if count > 4:
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=1 + count // 16)
-    elif count:
-        ax.legend()
+    legend(ax)
 
 
 # ------------------------------------------------------------ motion
@@ -160,7 +151,7 @@ def plot_trajectory(
             canvas = Canvas(ax, view, result.system.gravity)
             canvas.line(p, label=name)
             canvas.finish(own)
-        _legend(ax)
+        legend(ax)
     return ax
 
 
@@ -231,7 +222,7 @@ def plot_strains(
             if len(when) > 6:
                 ax.get_figure().colorbar(mappable, ax=ax, label="t [s]", pad=0.02).outline.set_visible(False)
             else:
-                _legend(ax)
+                legend(ax)
     return ax
 
 
@@ -251,7 +242,9 @@ def plot_coordinates(result: Any, names: str | Iterable[str] | None = None, *, a
     chosen = joints or list(known) if names is None else _chosen("coordinate", names, list(known))
     columns = {name: (result.q[:, known[name][0]], known[name][1]) for name in chosen}
     with axes(ax) as ax:
-        _lines(ax, result.t, columns, "coordinate")
+        kinds = {unit for _values, unit in columns.values()}
+        names_of = {"rad": "angle", "m": "displacement", "rad/m": "strain", "–": "strain"}
+        _lines(ax, result.t, columns, names_of[kinds.pop()] if len(kinds) == 1 else "coordinate")
     return ax
 
 
@@ -264,11 +257,8 @@ def plot_inputs(result: Any, names: str | Iterable[str] | None = None, *, ax: An
     if names is None:
         chosen = [name for name in chosen if np.any(result.u[:, index[name]])]
     kinds = {units[name] for name in chosen}
-    what = (
-        {"N": "tension or force", "N m": "torque", "Pa": "pressure"}.get(kinds.pop(), "input")
-        if len(kinds) == 1
-        else "input"
-    )
+    names_of = {"N": "force", "N m": "torque", "Pa": "pressure", "T": "field"}
+    what = names_of.get(kinds.pop(), "input") if len(kinds) == 1 else "input"
     if chosen and all(name in system.robot.tendons for name in chosen) and units[chosen[0]] == "N":
         what = "tension"
     with axes(ax) as ax:
@@ -285,7 +275,7 @@ def plot_energies(result: Any, *, total: bool = True, ax: Any = None) -> Any:
         _lines(ax, result.t, columns, "energy")
         if total:
             ax.plot(result.t, e.total, color="0.2", ls="--", label="total")
-            _legend(ax)
+            legend(ax)
     return ax
 
 
@@ -400,12 +390,12 @@ def plot_convergence(
             if fit and good.sum() > 1:
                 across = np.log(x[good]) if scale == "loglog" else x[good]
                 slope, offset = np.polyfit(across, np.log(y[good]), 1)
-                found = f"order {abs(slope):.2f}" if scale == "loglog" else f"falls by {np.exp(-slope):.3g} each"
+                found = f"order {abs(slope):.2f}" if scale == "loglog" else f"÷{np.exp(-slope):.3g} each"
                 ax.plot(x[good], np.exp(offset + slope * across), "--", color=line.get_color(), lw=0.8, label="_fit")
                 line.set_label(f"{name}: {found}" if name else found)
         ax.set(xlabel=size, ylabel=error, yscale="log", xscale="log" if scale == "loglog" else "linear")
         if any(not h.get_label().startswith("_") for h in ax.lines):
-            _legend(ax)
+            legend(ax)
     return ax
 
 
@@ -444,15 +434,19 @@ def plot_branch(
     with axes(ax, size=(5.0, 3.6)) as ax:
         color = None
         for part in (branch, *branch.branches):
-            y = np.array([value(q) for q in part.q])
-            alone = np.where(part.stable, y, np.nan)
-            (line,) = ax.plot(part.parameter, y, "--", lw=1.0, color=color, label="_all")
+            found = part.special("limit") + part.special("bifurcation")
+            at = [p.index + 1 for p in found]  # they lie between the points and belong to both sides
+            x = np.insert(part.parameter, at, [p.parameter for p in found])
+            y = np.insert([value(q) for q in part.q], at, [value(p.q) for p in found])
+            near = [bool(np.any(part.stable[p.index : p.index + 2])) for p in found]
+            alone = np.where(np.insert(part.stable, at, near), y, np.nan)
+            (line,) = ax.plot(x, y, "--", lw=1.0, color=color, label="_all")
             color = line.get_color()
-            ax.plot(part.parameter, alone, color=color, label=name if part is branch and name else "_stable")
-            for point in part.special("limit") + part.special("bifurcation"):
+            ax.plot(x, alone, color=color, label=name if part is branch and name else "_stable")
+            for point in found:
                 ax.plot(point.parameter, value(point.q), "o", color=color, mfc="white", label=f"_{point.kind}")
         what = label or ("" if callable(quantity) else f"{component} of {quantity} [m]")
         ax.set(xlabel=parameter, ylabel=what)
         if name:
-            _legend(ax)
+            legend(ax)
     return ax

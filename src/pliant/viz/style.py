@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COLORS", "axes", "panels", "pyplot", "ramp", "style"]
+__all__ = ["COLORS", "axes", "legend", "panels", "pyplot", "ramp", "style"]
 
 COLORS = ("#3969b1", "#d1632c", "#3e9651", "#8c5fa8", "#c79a1c", "#2f9bb5", "#c2485c", "#6b6b6b", "#7a9a2c", "#a0694b")
 """Colours of lines, in the order of drawing."""
@@ -91,6 +91,15 @@ def panels(rows: int = 1, columns: int = 1, *, space: bool = False, size: tuple[
         width, height = size or (min(3.6 * columns, 10.5) if columns > 1 else 6.0, 2.9 * rows)
         figure, grid = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, subplot_kw=kind)
     return figure, grid.ravel()
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """A legend in pliant's style, beside the axes if it is long; options as for matplotlib's."""
+    count = len(ax.get_legend_handles_labels()[1])
+    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "ncols": 1 + count // 16} if count > 4 else {}
+    with style():
+        if count:
+            ax.legend(**(beside | options))
 
 
 def ramp(values: Any, *, low: float = 0.0, high: float = 0.9) -> tuple[Any, Any]:
