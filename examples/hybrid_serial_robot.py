@@ -32,17 +32,9 @@ def build(points: int | None = None) -> pl.System:
     for k in range(7):
         body = robot.add_body(f"link{k + 1}", parent=place, offset=offset, joint=pl.Revolute("xy"[k % 2]), **rigid)
         robot.add_motion(f"joint{k + 1}", body)
-        offset = None
-        place = body.at((LINK, 0, 0))
-    robot.add_rod(
-        "arm",
-        parent=place,
-        length=0.5,
-        section=pl.Circle(radius=(0.015, 0.01)),
-        material=SILICONE,
-        strains=pl.Strains.kirchhoff_extensible(order=4),
-        points=points,
-    )
+        place, offset = body.at((LINK, 0, 0)), None
+    soft = {"section": pl.Circle(radius=(0.015, 0.01)), "material": SILICONE, "points": points}
+    robot.add_rod("arm", parent=place, length=0.5, strains=pl.Strains.kirchhoff_extensible(order=4), **soft)
     return robot.compile()
 
 
@@ -106,7 +98,6 @@ def figures(result: pl.Result) -> dict[str, object]:
 
 
 def main(figures_dir: str | None = None) -> None:
-    """Print the torques, and how accurate and how fast the motion is computed."""
     system = build()
     print(system)
     exact = run(system, method="bdf", rtol=1e-8, atol=1e-9)

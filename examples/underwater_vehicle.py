@@ -44,27 +44,16 @@ def build() -> pl.System:
     robot.add_hydrodynamics(body, bluff(BODY, cx=0.1))
     flow = pl.Hydrodynamics.circular(by=0.6, bz=0.6, drag=drag_and_lift)
     for place, side, length in (("front", 1, 0.35), ("rear", -1, 0.50)):
-        shaft = robot.add_body(
-            f"{place}_shaft",
-            parent=body,
-            joint=pl.Revolute("x"),
-            offset=(side * 0.25, 0, 0),
-            shape=SHAFT,
-            density=WATER,
-        )
+        rigid = {"offset": (side * 0.25, 0, 0), "shape": SHAFT, "density": WATER}
+        shaft = robot.add_body(f"{place}_shaft", parent=body, joint=pl.Revolute("x"), **rigid)
         robot.add_hydrodynamics(shaft, bluff(SHAFT))
         robot.add_motor(f"{place}_motor", shaft)
         for k in range(3):
-            hook = robot.add_body(
-                f"{place}_hook{k}",
-                parent=shaft,
-                offset=pl.translate(side * 0.05, 0, 0)
-                @ pl.rotate("x", 2 * np.pi / 3 * k)
-                @ pl.rotate("z", np.radians(135)),
-                offset_after=(0.02, 0, 0),
-                shape=HOOK,
-                density=WATER,
+            offset = (
+                pl.translate(side * 0.05, 0, 0) @ pl.rotate("x", 2 * np.pi / 3 * k) @ pl.rotate("z", np.radians(135))
             )
+            rigid = {"offset": offset, "offset_after": (0.02, 0, 0), "shape": HOOK, "density": WATER}
+            hook = robot.add_body(f"{place}_hook{k}", parent=shaft, **rigid)
             flagellum = robot.add_rod(
                 f"{place}_flagellum{k}",
                 parent=hook,
@@ -112,7 +101,6 @@ def figures(run):
 
 def main(figures_dir=None):
     system = build()
-    print(repr(system))
     runs = {
         "error control, rtol 1e-3": {},
         "error control, rtol 1e-4": {"rtol": 1e-4, "atol": 1e-5},

@@ -109,10 +109,17 @@ class Scene:
             out[name] = np.concatenate(points)
         return out
 
-    def points(self, q: Array) -> dict[str, Array]:
-        """Bodies without a shape, each (3,)."""
-        bodies = [b.name for b in self.robot.links if isinstance(b.content, Body) and b.content.shape is None]
-        return {name: self.system.pose(name, q)[:3, 3] for name in bodies}
+    def skeletons(self, q: Array) -> dict[str, Array]:
+        """Bodies without a shape: lines (m, 3) between their origin and what is attached to them, or only the origin."""
+        frames = [*self.robot.frames.values(), *(link.parent for link in self.robot.links)]
+        frames += [frame for loop in self.robot.loops.values() for frame in (loop.a, loop.b)]
+        out = {}
+        for link in self.robot.links:
+            if isinstance(link.content, Body) and link.content.shape is None:
+                g = self.system.pose(link.name, q)
+                ends = [g[:3, 3] + g[:3, :3] @ f.offset.translation for f in frames if f.link == link.name]
+                out[link.name] = np.array([p for end in ends for p in (g[:3, 3], end)] or [g[:3, 3]])
+        return out
 
     def bodies(self, q: Array) -> Array:
         """Origins of the rigid links, (n, 3)."""
@@ -320,8 +327,8 @@ def draw_robot(
     for name, points in scene.centrelines(q).items():
         if scene.is_thin(name):
             canvas.line(points, color=rod, lw=1.8, label=label or f"_{name}", solid_capstyle="round")
-    for name, point in scene.points(q).items():
-        canvas.line(point[None], color=body, marker="o", ms=4, ls="", label=f"_{name}")
+    for name, points in scene.skeletons(q).items():
+        canvas.line(points, color=rgba["body"], marker="o", ms=3, lw=2.5, label=f"_{name}")
     for k, (name, points) in enumerate(scene.lines(q).items() if tendons else ()):
         shade = COLORS[1 + k % (len(COLORS) - 1)] if color is None else color
         canvas.line(points, color=shade, lw=1.0, label=name if color is None else f"_{name}", zorder=4)
@@ -340,7 +347,7 @@ def draw_surroundings(canvas: Canvas, scene: Scene, q: Array) -> None:
     if not scene.robot.obstacles:
         return
     body = np.concatenate(
-        [*scene.centrelines(q).values(), *(p[None] for p in scene.points(q).values()), np.zeros((1, 3))]
+        [*scene.centrelines(q).values(), scene.bodies(q), np.zeros((1, 3))]
     )
     faces = scene.obstacles(q, body.mean(axis=0), 0.75 * scene.size)
     canvas.polygons(faces, np.tile(to_rgba(_OBSTACLE), (len(faces), 1)), alpha=0.18, edge="0.7")
