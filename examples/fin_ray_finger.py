@@ -20,6 +20,7 @@ from pliant import gallery
 LINKS, WALL, SPAN = 6, 0.03, 0.06  # links per wall, their length, distance of the bases [m]
 STROKE, PACE = 0.01, 0.8 * np.pi  # m, rad/s
 LEAN = np.arcsin(SPAN / 2 / (LINKS * WALL))  # of the walls
+QUICK = False  # half a minute
 
 
 def build(rib: float = 1.0) -> pl.System:
@@ -68,8 +69,7 @@ def gap(result: pl.Result) -> float:
     return max(float(np.abs(result.system.closure(q)[0]).max()) for q in result.q)
 
 
-def force(result: pl.Result) -> np.ndarray:
-    """Force on the slider [N]."""
+def force(result: pl.Result) -> np.ndarray:  # on the slider [N]
     return result.prescribed_forces()["slide"][:, 0]
 
 

@@ -16,6 +16,7 @@ from pliant.viz.style import legend
 BASE, TIP = 0.03, 0.015  # radii of the arm [m]
 PIPE, STIFFNESS, EXPONENT = 0.15, 1e5, 1.5  # m, N/m^1.5
 DURATION = 10.0  # s
+QUICK = False  # half a minute
 
 
 def build(contact: bool = True) -> pl.System:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import shutil
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -321,3 +322,13 @@ def test_style_is_for_the_block_only():
     with style.style():
         assert mpl.rcParams["font.size"] != before
     assert mpl.rcParams["font.size"] == before
+
+
+def test_the_guide_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parent.parent / "docs" / "plots.md").read_text(encoding="utf-8")
+    code = "\n".join(block.split("```")[0] for block in text.split("```python")[1:])
+    names: dict = {}
+    exec(compile(code, "plots.md", "exec"), names)
+    assert {path.name for path in tmp_path.iterdir()} == {"arm.png", "arm.gif"}
+    assert np.polyfit(np.log(names["steps"]), np.log(names["errors"]), 1)[0] > 1.5

@@ -346,9 +346,7 @@ def draw_surroundings(canvas: Canvas, scene: Scene, q: Array) -> None:
 
     if not scene.robot.obstacles:
         return
-    body = np.concatenate(
-        [*scene.centrelines(q).values(), scene.bodies(q), np.zeros((1, 3))]
-    )
+    body = np.concatenate([*scene.centrelines(q).values(), scene.bodies(q), np.zeros((1, 3))])
     faces = scene.obstacles(q, body.mean(axis=0), 0.75 * scene.size)
     canvas.polygons(faces, np.tile(to_rgba(_OBSTACLE), (len(faces), 1)), alpha=0.18, edge="0.7")
 
