@@ -1,20 +1,24 @@
-# make demo   set everything up and run the example
-# make test   set everything up and run the tests
+# make demo      set everything up and run the example
+# make test      set everything up and run the tests
+# make gallery   run all examples, with figures in build/gallery (about four minutes)
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench figures clean
+.PHONY: demo test gallery lint bench figures clean
 
 demo: $(VENV)/.run
-	$(BIN)/python examples/cable_driven_manipulator.py
+	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
+gallery: $(VENV)/.run
+	$(BIN)/python -c "from pliant import gallery; gallery.run_all('build/gallery')"
+
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests examples benchmarks
-	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks docs/*.py setup.py
+	$(BIN)/ruff format --check src tests examples benchmarks docs/*.py setup.py
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -361,6 +361,74 @@ class Result:
             statistics=Statistics(**known),
             method=header["method"],
         )
+
+    # ------------------------------------------------------------ pictures (pliant.viz has the options)
+
+    def plot_shape(self, t: float | None = None, **options: Any) -> Any:
+        """Draw the robot at a time [s] (the last if left out); see `pliant.viz.drawing.plot_shape`."""
+        from ..viz.drawing import plot_shape
+
+        return plot_shape(self.system, self.q[-1] if t is None else self.resample(t).q[0], **options)
+
+    def plot_snapshots(self, times: int | ArrayLike = 8, **options: Any) -> Any:
+        """Draw the robot at several times, coloured by time; see `pliant.viz.drawing.plot_snapshots`."""
+        from ..viz.drawing import plot_snapshots
+
+        return plot_snapshots(self, times, **options)
+
+    def plot_trajectory(self, frame: FrameLike, **options: Any) -> Any:
+        """Plot the position of a frame over time, or its path; see `pliant.viz.plots.plot_trajectory`."""
+        from ..viz.plots import plot_trajectory
+
+        return plot_trajectory(self, frame, **options)
+
+    def plot_tip(self, rod: str | None = None, **options: Any) -> Any:
+        """Plot the motion of a rod's tip (of the only rod if left out); see `pliant.viz.plots.plot_trajectory`."""
+        from ..viz.plots import plot_tip
+
+        return plot_tip(self, rod, **options)
+
+    def plot_strains(self, strain: str, rod: str | None = None, **options: Any) -> Any:
+        """Plot a strain along a rod over time; see `pliant.viz.plots.plot_strains`."""
+        from ..viz.plots import plot_strains
+
+        return plot_strains(self, strain, rod, **options)
+
+    def plot_coordinates(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot joint angles and other coordinates over time; see `pliant.viz.plots.plot_coordinates`."""
+        from ..viz.plots import plot_coordinates
+
+        return plot_coordinates(self, names, **options)
+
+    def plot_inputs(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot inputs over time; see `pliant.viz.plots.plot_inputs`."""
+        from ..viz.plots import plot_inputs
+
+        return plot_inputs(self, names, **options)
+
+    def plot_energies(self, **options: Any) -> Any:
+        """Plot energies over time; see `pliant.viz.plots.plot_energies`."""
+        from ..viz.plots import plot_energies
+
+        return plot_energies(self, **options)
+
+    def plot_multipliers(self, loop: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot the forces of loop joints over time; see `pliant.viz.plots.plot_multipliers`."""
+        from ..viz.plots import plot_multipliers
+
+        return plot_multipliers(self, loop, **options)
+
+    def plot_prescribed_forces(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot what drives prescribed joints over time; see `pliant.viz.plots.plot_prescribed_forces`."""
+        from ..viz.plots import plot_prescribed_forces
+
+        return plot_prescribed_forces(self, names, **options)
+
+    def save_video(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as .gif or .mp4; see `pliant.viz.video.save_video`."""
+        from ..viz.video import save_video
+
+        return save_video(self, path, **options)
 
 
 def _h5py(what: str) -> Any:

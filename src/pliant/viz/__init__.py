@@ -1,1 +1,1 @@
-"""Looking at robots: what there is to draw, live pages, and files that play in any browser."""
+"""Pictures of robots and their motion: plots, videos, live pages, and files that play in any browser."""
