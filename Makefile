@@ -1,10 +1,11 @@
 # make demo   set everything up and run the example
 # make test   set everything up and run the tests
+# make docs   set everything up and build the documentation into build/docs
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs figures bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/python examples/cable_driven_manipulator.py
@@ -13,9 +14,15 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests examples benchmarks
-	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks docs
+	$(BIN)/ruff format --check src tests examples benchmarks docs
 	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/doctrees docs build/docs
+
+figures: $(VENV)/.dev
+	$(BIN)/python docs/figures/make_figures.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kernels.py
