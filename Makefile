@@ -30,6 +30,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/loads.py
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/matrices.py
+	$(BIN)/python benchmarks/spatial.py
+	$(BIN)/python benchmarks/algorithms.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

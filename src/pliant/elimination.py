@@ -136,7 +136,7 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
     total = int(height.sum())
     tables_of = Fronts(
         front=front,
-        index=np.array([v for u in plan.unknowns for v in u], dtype=np.int64),
+        velocity=np.array([v for u in plan.unknowns for v in u], dtype=np.int64),
         up=np.array(up, dtype=np.int64),
         own=np.array([place[b][v] for b, own in enumerate(plan.own) for v in own], dtype=np.int64),
         entry=entries,

@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from . import lie
-from .assembly import LinkInfo, anchor_of, assemble, internal_tables, step_values
+from .assembly import LinkInfo, anchor_of, assemble, block_integrals, internal_tables, step_values
 from .elimination import plan_elimination
 from .kernels import engine, internal, kinematics, layout, manifold
 from .kernels.groups import CABLES
@@ -838,6 +838,8 @@ class System:
     def _probe(self, rod: str | Link, X: Array) -> _Probe:
         """Partial steps that lead from computational points to the points X of a rod."""
         info, grid, content = self._rod(rod)
+        if content.integration == "spectral":
+            return self._spectral_probe(info, grid, content, X)
         k = np.clip(np.searchsorted(grid.X, X, side="left") - 1, 0, len(grid.X) - 2)
         x0 = grid.X[k]
         values, xi = step_values(content, x0, X)
@@ -855,6 +857,21 @@ class System:
             columns = self.tables.col_v[block[layout.COL0] : block[layout.COL0] + block[layout.COLS]]
             phi[p, :, : len(columns)] = values[p][:, columns - info.rod_v.start]
         return steps, data, phi
+
+    @staticmethod
+    def _spectral_probe(info: LinkInfo, grid: Grid, content: Rod, X: Array) -> _Probe:
+        """First steps of the blocks that hold the points X of a spectral rod, and integrals up to the points."""
+        starts = np.array([first for first, _last in grid.elements])
+        k = np.clip(np.searchsorted(grid.X[starts], X, side="left") - 1, 0, len(starts) - 1)
+        rows = []
+        for e, x in zip(k, X[:, None]):
+            first, last = grid.elements[e]
+            rows.append(block_integrals(content, grid, first, last, x))
+        phi = np.zeros((len(X), 2, max((row.shape[1] for row in rows), default=0)))
+        for p, row in enumerate(rows):
+            phi[p, :, : row.shape[1]] = row
+        steps = np.array([info.anchors[starts[e] + 1].step for e in k], dtype=np.int64)
+        return steps, np.zeros((len(X), layout.DATA_WIDTH)), phi
 
     def _totals(self, q: ArrayLike, v: ArrayLike) -> Array:
         out = np.empty(12)

@@ -26,7 +26,7 @@ class Fronts(NamedTuple):
     """Where the unknowns of each block are in its front; constant after compile."""
 
     front: I2  # (blocks, FRONT_WIDTH)
-    index: I1  # (Σ,) velocity of each unknown of a front, those that it eliminates first
+    velocity: I1  # (Σ,) velocity of each unknown of a front, those that it eliminates first
     up: I1  # (Σ,) their places in the front of the parent block, for those that are retained
     own: I1  # (columns,) place of each column in the front of its block
     entry: I2  # (entries, 2) row and column in the store of the entries of `Internal.column`
@@ -36,7 +36,7 @@ class Fronts(NamedTuple):
     size: I1  # (2,) rows and columns of the store
 
 
-# columns of `Fronts.front`: unknowns, how many of them are eliminated, first row of the store, first entry of `index`,
+# columns of `Fronts.front`: unknowns, how many of them are eliminated, first row of the store, first entry of `velocity`,
 # first pivot, parent block, first child that retains unknowns, the next such child of the same parent
 UNKNOWNS, ELIMINATED, ROW, INDEX, PIVOT, ABOVE, CHILD, NEXT = (np.int64(k) for k in range(8))
 FRONT_WIDTH = 8
@@ -226,7 +226,7 @@ def close_front(t, fronts, b, known, scale, x, h, places, nz, S, pivot, inertia,
     if nz == 6:
         end = block[STEP0] + block[STEPS] - 1
         put_references(block, front, fronts.own, x, load[end], load[block[PSTEP]], S)
-    if not eliminate_front(front, fronts.index, known, scale, nz, S, pivot):
+    if not eliminate_front(front, fronts.velocity, known, scale, nz, S, pivot):
         return False
     add_answer(front, block[PSTEP], nz, S, inertia, bias, load)
     return True
@@ -246,7 +246,7 @@ def inward(t, fronts, known, scale, b, x, S, pivot):
             for k in range(n):
                 S[o + fronts.own[col0 + k], last] -= S[J + r, k] * p
     for i in range(e):
-        v = fronts.index[front[INDEX] + i]
+        v = fronts.velocity[front[INDEX] + i]
         S[o + i, last] = 0.0 if known[v] == 1 else scale[v] * (S[o + i, last] + x[v])
     for k in range(e):
         i = pivot[front[PIVOT] + k]
@@ -286,7 +286,7 @@ def outward(t, fronts, b, nz, x, S):
         for c in range(nz):
             S[Z + c, last] = 0.0
     for i in range(e, m):
-        S[o + i, last] = x[fronts.index[front[INDEX] + i]]
+        S[o + i, last] = x[fronts.velocity[front[INDEX] + i]]
     for i in range(e - 1, -1, -1):
         row = S[o + i]
         y = row[last]
@@ -296,7 +296,7 @@ def outward(t, fronts, b, nz, x, S):
             y -= row[j] * S[o + j, last]
         y /= row[i]
         row[last] = y
-        x[fronts.index[front[INDEX] + i]] = y
+        x[fronts.velocity[front[INDEX] + i]] = y
     for c in range(nz):
         row = S[Z + c]
         y = 0.0

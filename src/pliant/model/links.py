@@ -112,12 +112,16 @@ class Rod:
     reference_strain : array (6,) or function of X, optional
         Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
     points : int, optional
-        Gauss points per element of the basis. The default follows from the order (2·order + 2).
+        Gauss points per element of the basis. The default follows from the order (2·order + 2). With spectral integration
+        Chebyshev points per element and per stretch between attachments (2·order + 6, at least 10 on a rod).
     magnus : 2 or 4
         Order of the Magnus expansion between neighbouring points.
     collocation : bool
         Take the strain at two nodes between neighbouring points, as [002] does, instead of integrating the basis
         exactly over each step. For comparison with other programs; less accurate from order 4 on.
+    integration : "magnus" or "spectral"
+        How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
+        with quaternions over each element, as [000] does.
     """
 
     length: float
@@ -131,6 +135,7 @@ class Rod:
     points: int | None = None
     magnus: Literal[2, 4] = 4
     collocation: bool = False
+    integration: Literal["magnus", "spectral"] = "magnus"
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without the robot."""
@@ -146,6 +151,13 @@ class Rod:
                 f"{', '.join(STRAIN_NAMES)}, or use add_body for a rigid link."
             )
         choice("magnus", self.magnus, (2, 4))
+        choice("integration", self.integration, ("magnus", "spectral"))
+        if self.integration == "spectral" and (self.magnus != 4 or self.collocation):
+            option = f"magnus = {self.magnus!r}" if self.magnus != 4 else f"collocation = {self.collocation!r}"
+            raise ValueError(
+                f"{option} does not apply to integration = 'spectral', which has no Magnus steps. Leave it out, or use "
+                "integration = 'magnus'."
+            )
         if self.section is not None and not isinstance(self.section, Section):
             raise TypeError(f"section = {self.section!r} must be a section such as Circle(radius=0.02).")
         if self.material is not None and not isinstance(self.material, Material):
@@ -177,10 +189,15 @@ class Rod:
 
     @property
     def points_per_element(self) -> int:
-        """Gauss points in each element of the basis."""
+        """Gauss or Chebyshev points in each element of the basis."""
         if self.points is not None:
             return self.points
-        return default_points(self.strains.degree, len(self.strains.breakpoints) + 1)
+        return default_points(self.strains.degree, len(self.strains.breakpoints) + 1, rule=self.rule)
+
+    @property
+    def rule(self) -> str:
+        """The quadrature rule of the grid, see `rod_grid`."""
+        return "chebyshev" if self.integration == "spectral" else "gauss"
 
     def reference(self, X: Array) -> Array:
         """Reference strain ξ* at X, shape (m, 6)."""

@@ -107,6 +107,7 @@ class Robot(Driven, Surroundings, Closed):
         points: int | None = None,
         magnus: int = 4,
         collocation: bool = False,
+        integration: str = "magnus",
     ) -> Link:
         """Add a soft rod.
 
@@ -114,7 +115,9 @@ class Robot(Driven, Surroundings, Closed):
         ----------
         name : str
             Unique name; the rod's frames are ``"name.base"`` and ``"name.tip"``.
-        length, strains, section, material, reference_strain, stiffness, inertia, damping, points, magnus, collocation
+        length, strains, section, material, reference_strain, stiffness, inertia, damping
+            See `Rod`.
+        points, magnus, collocation, integration
             See `Rod`.
         parent : Link, Frame or str, optional
             What it hangs on: a link (a rod's tip, a body's frame), a frame such as ``arm.at(0.3)``, or a name. World
@@ -142,6 +145,7 @@ class Robot(Driven, Surroundings, Closed):
                 points=points,
                 magnus=magnus,  # type: ignore[arg-type]
                 collocation=bool(collocation),
+                integration=integration,  # type: ignore[arg-type]
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"rod {name!r}: {error}") from None
