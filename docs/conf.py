@@ -7,6 +7,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 sys.path.insert(0, str(HERE.parent / "src"))
 
+from sphinx.domains.python import PyObject  # noqa: E402
+
 import pliant  # noqa: E402
 
 project = "pliant"
@@ -23,8 +25,6 @@ extensions = [
     "mathml",
 ]
 exclude_patterns = ["_build"]
-# pages that may not be there yet stand in the tables of contents as patterns
-suppress_warnings = ["toc.empty_glob"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -40,6 +40,9 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 default_role = "py:obj"
+for field in PyObject.doc_field_types:  # types are words such as "array (nv,)": nothing to link
+    if hasattr(field, "typerolename"):
+        field.typerolename = ""
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
@@ -58,3 +61,16 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b6e69", "color-brand-content": "#0b6e69"},
     "dark_css_variables": {"color-brand-primary": "#4fc3b8", "color-brand-content": "#4fc3b8"},
 }
+
+# entries of the front page's tables of contents that may not be written yet
+EXPECTED = ("gallery", "viewing", "model_files", "cli", "algorithms", "constant_strain")
+
+
+def leave_out_missing(app, docname, source):
+    if docname == "index":
+        missing = [name for name in EXPECTED if not (HERE / f"{name}.md").exists()]
+        source[0] = "\n".join(line for line in source[0].splitlines() if line not in missing)
+
+
+def setup(app):
+    app.connect("source-read", leave_out_missing)

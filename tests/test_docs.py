@@ -16,7 +16,9 @@ import pliant
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"(?P<skip><!-- not run -->\s*\n)?^(?P<fence>```+)(?P<language>\w+)\n(?P<code>.*?)^(?P=fence)$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?P<skip><!-- not run -->\s*\n)?^(?P<fence>```+)(?P<language>\w+)\n(?P<code>.*?)^(?P=fence)$", re.M | re.S
+)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MODULES = [
     name
@@ -38,7 +40,9 @@ def run_page(path):
     for language, code, line in blocks(path.read_text(encoding="utf-8")):
         if language == "output":
             if not doctest.OutputChecker().check_output(code, printed, FLAGS):
-                raise AssertionError(f"{path.name}, line {line + 1}: the page says\n{code}\nbut this was printed:\n{printed}")
+                raise AssertionError(
+                    f"{path.name}, line {line + 1}: the page says\n{code}\nbut this was printed:\n{printed}"
+                )
             continue
         stdout = io.StringIO()
         with contextlib.redirect_stdout(stdout):

@@ -6,8 +6,13 @@ from sphinx.application import Sphinx
 from sphinx.locale import _
 
 
+def _convert(node, **options):
+    # as accents, dots and hats touch the letter where the reader's fonts have no mathematical tables
+    return tex2mathml(node.astext(), **options).replace('<mover accent="true">', "<mover>")
+
+
 def _inline(self, node):
-    self.body.append(tex2mathml(node.astext()))
+    self.body.append(_convert(node))
     raise nodes.SkipNode
 
 
@@ -17,7 +22,7 @@ def _block(self, node):
         self.body.append(f'<span class="eqno">({node["number"]})')
         self.add_permalink_ref(node, _("Link to this equation"))
         self.body.append("</span>")
-    self.body.append(tex2mathml(node.astext(), as_block=True))
+    self.body.append(_convert(node, as_block=True))
     self.body.append("</div>\n")
     raise nodes.SkipNode
 

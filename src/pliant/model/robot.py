@@ -131,6 +131,17 @@ class Robot(Driven, Surroundings, Closed):
         -------
         Link
             Handle with `.tip`, `.base` and `.at(X)`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ... )
+        >>> arm.tip.X, arm.nv, robot.compile().rod_length("arm")
+        (1.0, 12, 0.4)
         """
         try:
             rod = Rod(
@@ -187,6 +198,17 @@ class Robot(Driven, Surroundings, Closed):
         Returns
         -------
         Link
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("drone")
+        >>> hull = robot.add_body("hull", joint=pl.Free(), shape=pl.Box(0.2, 0.2, 0.05), mass=1.2)
+        >>> rotor = robot.add_body(
+        ...     "rotor", parent=hull, offset=(0.1, 0, 0.03), joint=pl.Revolute("z"), shape=pl.Cylinder(0.05, 0.005), density=500
+        ... )
+        >>> robot.nv, robot.nq
+        (7, 8)
         """
         try:
             body = Body(_body_inertia(shape, mass, density, com, inertia), shape)
@@ -198,6 +220,19 @@ class Robot(Driven, Surroundings, Closed):
         """Name a point of interest: it can then be asked for its pose, velocity and Jacobian by name.
 
         A point inside a rod becomes a computational point without mass.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ... )
+        >>> sensor = robot.add_frame("sensor", arm.at(0.5), offset=(0, 0, 0.015))  # on the surface, half way along
+        >>> system = robot.compile()
+        >>> print(system.pose("sensor", system.neutral())[:3, 3])
+        [0.2   0.    0.015]
         """
         self._check_name(name)
         frame = self.resolve(parent).at(offset)
@@ -243,6 +278,17 @@ class Robot(Driven, Surroundings, Closed):
         """The frame that a link, a frame or a name stands for (None: the world).
 
         Names: a link or frame, ``"rod.tip"``, ``"rod.base"``, ``"rod@0.3"`` (X = 0.3), ``"world"``.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ... )
+        >>> robot.resolve("arm@0.25").X, robot.resolve("arm.tip") == arm.tip
+        (0.25, True)
         """
         if place is None:
             return WORLD
