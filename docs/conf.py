@@ -43,6 +43,8 @@ default_role = "py:obj"
 for field in PyObject.doc_field_types:  # types are words such as "array (nv,)": nothing to link
     if hasattr(field, "typerolename"):
         field.typerolename = ""
+    if field.name == "variable":
+        field.label = "Attributes"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 

@@ -87,7 +87,8 @@ class System:
     >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     >>> robot = pl.Robot("arm")
     >>> arm = robot.add_rod(
-    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
     ... )
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
@@ -212,7 +213,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -312,7 +314,7 @@ class System:
         >>> robot = pl.Robot("ball")
         >>> ball = robot.add_body("ball", joint=pl.Spherical(), shape=pl.Sphere(0.1), mass=1.0)
         >>> system = robot.compile()
-        >>> print(system.integrate(system.neutral(), [0, 0, np.pi]).round(12) + 0.0)  # half a turn about z
+        >>> print(system.integrate(system.neutral(), [0, 0, np.pi]).round(12) + 0.0)  # half a turn
         [0. 0. 0. 1.]
         """
         out = np.empty(self.nq)
@@ -339,7 +341,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -385,14 +388,15 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
         >>> J = system.jacobian("arm.tip", system.neutral(), reference="world")
         >>> J.shape
         (6, 12)
-        >>> print(J[5, 4].round(3))  # a rate of bending_y of 1 rad/m/s moves the tip by −½ L² per second
+        >>> print(J[5, 4].round(3))  # bending up by 1 rad/m lifts the tip by ½ L²
         -0.08
         """
         choice("reference", reference, ("body", "world"))
@@ -432,7 +436,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -457,7 +462,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -489,7 +495,7 @@ class System:
         ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
         ... )
         >>> system = robot.compile()
-        >>> print(system.inverse_dynamics([0.0], [0.0], [0.0]).round(4))  # the torque that holds it level
+        >>> print(system.inverse_dynamics([0.0], [0.0], [0.0]).round(4))  # holds it level
         [-0.7358]
         """
         out = np.empty(self.nv)
@@ -672,7 +678,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -723,7 +730,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -747,7 +755,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -868,7 +877,8 @@ class System:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()

@@ -104,7 +104,8 @@ def linearize(
     >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     >>> robot = pl.Robot("arm")
     >>> arm = robot.add_rod(
-    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
     ... )
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
@@ -169,7 +170,8 @@ def modes(
     >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     >>> robot = pl.Robot("arm")
     >>> arm = robot.add_rod(
-    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
     ... )
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
@@ -222,7 +224,8 @@ def static_jacobian(
     >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     >>> robot = pl.Robot("arm")
     >>> arm = robot.add_rod(
-    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
     ... )
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()

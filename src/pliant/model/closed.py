@@ -39,11 +39,13 @@ class Closed:
         >>> robot = pl.Robot("two bars")
         >>> bars = [
         ...     robot.add_body(
-        ...         f"bar{k}", offset=(0, y, 0), joint=pl.Revolute("z"), shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0)
+        ...         f"bar{k}", offset=(0, y, 0), joint=pl.Revolute("z"),
+        ...         shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0),
         ...     )
         ...     for k, y in enumerate((-0.1, 0.1))
         ... ]
-        >>> loop = robot.add_loop("pin", bars[0].at((0.4, 0, 0)), bars[1].at((0.4, 0, 0)), joint=pl.Revolute("z"))
+        >>> ends = [bar.at((0.4, 0, 0)) for bar in bars]
+        >>> loop = robot.add_loop("pin", *ends, joint=pl.Revolute("z"))
         >>> robot.compile().loop_rows[:2]
         ('pin: position x', 'pin: position y')
         """

@@ -70,7 +70,8 @@ class Driven:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> tapered = robot.add_tendon("tapered", arm, y=(0.012, 0.004), end=0.7)
@@ -109,7 +110,8 @@ class Driven:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> rod = robot.add_push_rod("rod", arm, z=0.01)
         >>> system = robot.compile()
@@ -147,7 +149,8 @@ class Driven:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> chamber = robot.add_chamber("bellows", arm, area=2e-5, z=-0.008)
         >>> system = robot.compile()
@@ -238,9 +241,10 @@ class Driven:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
-        >>> muscle = robot.add_stress("muscle", arm, (0, 0, 0.01, 0, 0, 0))  # a bending moment [N m] about z
+        >>> muscle = robot.add_stress("muscle", arm, (0, 0, 0.01, 0, 0, 0))  # N m about z
         >>> system = robot.compile()
         >>> system.input_names
         ('muscle',)
@@ -316,7 +320,7 @@ class Driven:
         --------
         >>> import pliant as pl
         >>> robot = pl.Robot("table")
-        >>> table = robot.add_body("table", joint=pl.Prismatic("z"), shape=pl.Box(0.1, 0.1, 0.1), mass=2.0)
+        >>> table = robot.add_body("table", joint=pl.Prismatic("z"), mass=2.0)
         >>> lift = robot.add_motion("lift", table)
         >>> system = robot.compile()
         >>> run = pl.simulate(system, 1.0, motion={"lift": lambda t: 0.5 * t**2})

@@ -347,7 +347,8 @@ class Link:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> arm.at(0.5).X
         0.5

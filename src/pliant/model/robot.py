@@ -138,7 +138,8 @@ class Robot(Driven, Surroundings, Closed):
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> arm.tip.X, arm.nv, robot.compile().rod_length("arm")
         (1.0, 12, 0.4)
@@ -205,7 +206,8 @@ class Robot(Driven, Surroundings, Closed):
         >>> robot = pl.Robot("drone")
         >>> hull = robot.add_body("hull", joint=pl.Free(), shape=pl.Box(0.2, 0.2, 0.05), mass=1.2)
         >>> rotor = robot.add_body(
-        ...     "rotor", parent=hull, offset=(0.1, 0, 0.03), joint=pl.Revolute("z"), shape=pl.Cylinder(0.05, 0.005), density=500
+        ...     "rotor", parent=hull, offset=(0.1, 0, 0.03), joint=pl.Revolute("z"),
+        ...     shape=pl.Cylinder(0.05, 0.005), density=500,
         ... )
         >>> robot.nv, robot.nq
         (7, 8)
@@ -227,9 +229,10 @@ class Robot(Driven, Surroundings, Closed):
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
-        >>> sensor = robot.add_frame("sensor", arm.at(0.5), offset=(0, 0, 0.015))  # on the surface, half way along
+        >>> sensor = robot.add_frame("sensor", arm.at(0.5), offset=(0, 0, 0.015))  # on the surface
         >>> system = robot.compile()
         >>> print(system.pose("sensor", system.neutral())[:3, 3])
         [0.2   0.    0.015]
@@ -285,7 +288,8 @@ class Robot(Driven, Surroundings, Closed):
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> robot.resolve("arm@0.25").X, robot.resolve("arm.tip") == arm.tip
         (0.25, True)

@@ -366,7 +366,8 @@ def helical_routing(radius: float | tuple[float, float], turns: float, phase: fl
     >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     >>> robot = pl.Robot("arm")
     >>> arm = robot.add_rod(
-    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
     ... )
     >>> wound = robot.add_tendon("wound", arm, **pl.helical_routing(0.012, turns=2))
     >>> system = robot.compile()

@@ -56,7 +56,8 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> push = robot.add_wrench("push", arm.tip, force=(0, 0, 1), axes="body")  # follows the tip
         >>> weight = robot.add_wrench("weight", arm.at(0.5), force=(0, 0, -0.2), constant=True)
@@ -89,7 +90,8 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> wind = robot.add_distributed_wrench("wind", arm, force=lambda X: (0, X, 0))  # N/m
         >>> system = robot.compile()
@@ -118,7 +120,8 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> magnet = robot.add_dipole("magnet", arm.tip, moment=(0.1, 0, 0))  # A m²
         >>> robot.compile().input_names
@@ -147,7 +150,8 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> water = robot.set_fluid(density=1000.0, current=(0, 0.1, 0))
         >>> effect = robot.add_hydrodynamics(arm, pl.Hydrodynamics.circular(cx=0.01, cy=1.1, cz=1.1))
@@ -166,7 +170,8 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> water = robot.set_fluid(density=1000.0)
         >>> buoyancy = robot.add_hydrodynamics(arm)
@@ -205,7 +210,8 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> floor = robot.add_obstacle("floor", pl.HalfSpace(), pose=pl.translate(0, 0, -0.1))
         >>> tube = robot.add_obstacle("tube", pl.Cylinder(0.05, 1.0, "x"), inside=True)
@@ -250,9 +256,10 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
-        >>> post = robot.add_obstacle("post", pl.Cylinder(0.02, 0.5, "y"), pose=pl.translate(0.2, 0, -0.05))
+        >>> post = robot.add_obstacle("post", pl.Cylinder(0.02, 0.5, "y"), pose=(0.2, 0, -0.05))
         >>> contact = robot.add_contact("on post", arm, "post", stiffness=1e3, friction=0.3)
         >>> itself = robot.add_contact("itself", arm, arm, stiffness=1e3)
         >>> contact.exponent  # Hertz
@@ -324,7 +331,8 @@ class Surroundings:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> import numpy as np
         >>> def spring(pose, twist, inputs):  # (n, 4, 4), (n, 6), (k,) -> (n, 6)

@@ -45,14 +45,16 @@ def redundant_constraints(system: System, q: Array) -> list[str]:
     >>> robot = pl.Robot("two bars", gravity=(0, 0, 0))
     >>> bars = [
     ...     robot.add_body(
-    ...         f"bar{k}", offset=(0, y, 0), joint=pl.Revolute("z"), shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0)
+    ...         f"bar{k}", offset=(0, y, 0), joint=pl.Revolute("z"),
+    ...         shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0),
     ...     )
     ...     for k, y in enumerate((-0.1, 0.1))
     ... ]
-    >>> loop = robot.add_loop("pin", bars[0].at((0.4, 0, 0)), bars[1].at((0.4, 0, 0)), joint=pl.Revolute("z"))
+    >>> ends = [bar.at((0.4, 0, 0)) for bar in bars]
+    >>> loop = robot.add_loop("pin", *ends, joint=pl.Revolute("z"))
     >>> system = robot.compile()
     >>> angle = np.arcsin(0.1 / 0.4)
-    >>> pl.redundant_constraints(system, np.array([angle, -angle]))  # a planar mechanism stays in its plane anyway
+    >>> pl.redundant_constraints(system, np.array([angle, -angle]))  # it is planar anyway
     ['pin: position z', 'pin: tilt 1', 'pin: tilt 2']
     """
     _values, G = system.closure(q)

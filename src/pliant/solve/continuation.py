@@ -87,8 +87,10 @@ class Branch:
     parameter : ndarray (n,)
         λ.
     q : ndarray (n, nq)
-    u, tau : ndarray (n, nu), (n, nv)
-        Inputs and further generalised forces, with that of a held coordinate.
+    u : ndarray (n, nu)
+        Inputs.
+    tau : ndarray (n, nv)
+        Further generalised forces, with that of a held coordinate.
     gravity : ndarray (n,)
         Factor of the system's gravity.
     negative : ndarray (n,), int
@@ -296,7 +298,7 @@ def trace_equilibria(
     >>> import pliant as pl
     >>> robot = pl.Robot("column", gravity=(0, 0, 0))
     >>> rod = robot.add_rod(
-    ...     "rod", length=1.0, stiffness=(1,) * 6, inertia=(1,) * 6, strains=pl.Strains.planar_bending(5)
+    ...     "rod", length=1.0, stiffness=[1] * 6, inertia=[1] * 6, strains=pl.Strains.planar_bending(5)
     ... )
     >>> push = robot.add_wrench("push", rod.tip, force=(-1, 0, 0))
     >>> branch = pl.trace_equilibria(robot.compile(), input="push", stop=4.0)

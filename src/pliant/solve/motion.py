@@ -45,7 +45,7 @@ class Motion:
     --------
     >>> import numpy as np
     >>> import pliant as pl
-    >>> shake = pl.Motion(lambda t: 0.1 * np.sin(t), lambda t: 0.1 * np.cos(t), lambda t: -0.1 * np.sin(t))
+    >>> shake = pl.Motion(np.sin, np.cos, lambda t: -np.sin(t))
     >>> spin = pl.Motion(velocity=lambda t: 2.0)  # from wherever it starts
     """
 

@@ -73,10 +73,16 @@ class Result:
     system : System
     t : ndarray (nt,)
         Times [s].
-    q, v, a : ndarray (nt, nq), (nt, nv), (nt, nv)
-        Coordinates, velocities, accelerations.
-    u, tau : ndarray (nt, nu), (nt, nv)
-        Inputs and further generalised forces at these times.
+    q : ndarray (nt, nq)
+        Coordinates.
+    v : ndarray (nt, nv)
+        Velocities.
+    a : ndarray (nt, nv)
+        Accelerations.
+    u : ndarray (nt, nu)
+        Inputs.
+    tau : ndarray (nt, nv)
+        Further generalised forces.
     success : bool
         Whether the end was reached (or an event stopped the run).
     message : str
@@ -139,7 +145,8 @@ class Result:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
@@ -213,7 +220,8 @@ class Result:
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
         ... )
         >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()

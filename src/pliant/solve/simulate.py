@@ -124,7 +124,8 @@ def simulate(
     >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     >>> robot = pl.Robot("arm")
     >>> arm = robot.add_rod(
-    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
     ... )
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
@@ -132,8 +133,9 @@ def simulate(
     >>> run = pl.simulate(system, 2.0, start=rest, output=0.1)  # the cable is let go
     >>> run.success, run.q.shape
     (True, (21, 12))
-    >>> damped = pl.simulate(system, 1.0, u=lambda t, state: {"cable": 5 + abs(state.v[4])}, start=rest)  # feedback
-    >>> damped.message
+    >>> def feedback(t, state):
+    ...     return {"cable": 5 + abs(state.v[4])}
+    >>> pl.simulate(system, 1.0, u=feedback, start=rest).message
     'completed'
     """
     duration = positive("duration", duration, unit="s")

@@ -37,8 +37,10 @@ class Equilibrium:
     ----------
     q : ndarray (nq,)
         The equilibrium, or the best configuration found.
-    u, tau : ndarray
-        Inputs (nu,) and further generalised forces (nv,) that hold it.
+    u : ndarray (nu,)
+        Inputs that hold it.
+    tau : ndarray (nv,)
+        Further generalised forces that hold it.
     success : bool
         Whether the tolerance was met.
     stable : bool
@@ -124,7 +126,8 @@ def solve_statics(
     >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     >>> robot = pl.Robot("arm")
     >>> arm = robot.add_rod(
-    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
     ... )
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
