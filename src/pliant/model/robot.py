@@ -115,10 +115,29 @@ class Robot(Driven, Surroundings, Closed):
         ----------
         name : str
             Unique name; the rod's frames are ``"name.base"`` and ``"name.tip"``.
-        length, strains, section, material, reference_strain, stiffness, inertia, damping
-            See `Rod`.
-        points, magnus, collocation, integration
-            See `Rod`.
+        length : float
+            Length in the reference configuration [m].
+        strains : Strains
+            Which strains are free, with their bases.
+        section, material : Section, Material, optional
+            Cross-section and material; or give the densities below directly.
+        stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
+            Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
+            follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should
+            be a multiple of the identity where there is gravity (otherwise its force has no potential).
+        reference_strain : array (6,) or function of X, optional
+            Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
+        points : int, optional
+            Gauss points per element of the basis. The default follows from the order (2·order + 2). With spectral integration
+            Chebyshev points per element and per stretch between attachments (2·order + 6, at least 10 on a rod).
+        magnus : 2 or 4
+            Order of the Magnus expansion between neighbouring points.
+        collocation : bool
+            Take the strain at two nodes between neighbouring points, as [002] does, instead of integrating the basis
+            exactly over each step. For comparison with other programs; less accurate from order 4 on.
+        integration : "magnus" or "spectral"
+            How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
+            with quaternions over each element, as [000] does.
         parent : Link, Frame or str, optional
             What it hangs on: a link (a rod's tip, a body's frame), a frame such as ``arm.at(0.3)``, or a name. World
             if left out.
