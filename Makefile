@@ -21,9 +21,6 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/doctrees docs build/docs
 
-figures: $(VENV)/.dev
-	$(BIN)/python docs/figures/make_figures.py
-
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/simulate.py
@@ -32,6 +29,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/matrices.py
 	$(BIN)/python benchmarks/spatial.py
 	$(BIN)/python benchmarks/algorithms.py
+
+figures: $(VENV)/.dev
+	$(BIN)/python docs/figures/make_figures.py
+	$(BIN)/python benchmarks/algorithms.py --json docs/figures/algorithms.json --figure docs/figures/algorithms.png
+	$(BIN)/python benchmarks/spatial.py --json docs/figures/spatial.json --png docs/figures/spatial.png
+	$(BIN)/python benchmarks/constant_strain.py --json docs/figures/constant_strain.json --figure docs/figures/constant_strain.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

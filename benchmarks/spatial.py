@@ -170,7 +170,7 @@ def draw(results, path):
             axis.grid(alpha=0.3)
             axis.legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=60)
 
 
 def main():

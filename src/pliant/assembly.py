@@ -225,7 +225,7 @@ class _Builder:
         attached = [float(child.parent.X or 0.0) for child in children]
         named = points_of_interest(self.robot, link.name)
         inside = [x for x in attached + named if SAME < x < 1 - SAME]
-        breakpoints = rod.strains.breakpoints
+        breakpoints = rod.breakpoints
         if spectral:
             breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME < x < 1 - SAME)])
         grid = rod_grid(breakpoints, rod.points_per_element, extra=inside, rule=rod.rule)

@@ -35,8 +35,8 @@ class Cost(NamedTuple):
     multiply: float
 
 
-MASS_COST = Cost(write=1.0, factor=0.04, front=230.0, multiply=0.38)
-STEP_COST = Cost(write=2.0, factor=0.04, front=170.0, multiply=0.25)
+MASS_COST = Cost(write=1.0, factor=0.04, front=350.0, multiply=0.38)
+STEP_COST = Cost(write=2.0, factor=0.04, front=190.0, multiply=0.25)
 
 
 @dataclass(frozen=True)

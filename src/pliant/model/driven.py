@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
+from .actuators import InternalStress, Motor, Negative, PrescribedMotion, Tendon
 from .links import Frame, Link, Rod
 from .routing import Along, Routing
 from .validate import finite, unknown_name
@@ -167,7 +167,7 @@ class Driven:
             raise TypeError(f"chamber {name!r}: area = {area!r} must be a number [m²] or a function of X.") from None
         if not all(np.isfinite(a) and a > 0 for a in samples):
             raise ValueError(f"chamber {name!r}: area = {area!r} must be positive [m²] everywhere.")
-        factor = (lambda X: -float(area(X))) if callable(area) else -float(area)
+        factor = Negative(area) if callable(area) else -float(area)
         options = {"factor": factor, "push": True}
         return self._add_line(name, "chamber", rod, _routing(y, z, start, end, dy, dz), options)
 
@@ -220,7 +220,8 @@ class Driven:
         assert isinstance(content, Rod)
         if content.section is None:
             return
-        X = np.linspace(*piece.span, 33)
+        low, high = piece.span
+        X = np.linspace(low, high, 33).clip(low + 1e-9, high - 1e-9)  # ends inside: the section may jump there
         reach = np.linalg.norm(piece.offsets(X)[0], axis=1)
         extent = content.section.extent(X)
         if np.any(reach > extent * (1 + 1e-9)):

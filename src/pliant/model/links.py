@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..basis import check_independent
-from ..quadrature import default_points
+from ..quadrature import default_points, merge_points
 from .joints import Fixed, Joint
 from .pose import Pose, PoseLike, as_pose
 from .sections import Material, Section, damping_density, inertia_density, stiffness_density
@@ -126,8 +126,9 @@ class Rod:
     reference_strain : array (6,) or function of X, optional
         Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
     points : int, optional
-        Gauss points per element of the basis. The default follows from the order (2·order + 2). With spectral integration
-        Chebyshev points per element and per stretch between attachments (2·order + 6, at least 10 on a rod).
+        Gauss points per element (of the basis; a jump of the section ends one, too). The default follows from the order
+        (2·order + 2). With spectral integration Chebyshev points per element and per stretch between attachments
+        (2·order + 6, at least 10 on a rod).
     magnus : 2 or 4
         Order of the Magnus expansion between neighbouring points.
     collocation : bool
@@ -202,11 +203,17 @@ class Rod:
         self.stiffness_at(X), self.inertia_at(X), self.damping_at(X)
 
     @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Increasing X inside (0, 1) where a strain basis loses smoothness or the section jumps: ends of elements."""
+        jumps = () if self.section is None else self.section.breakpoints
+        return merge_points([*self.strains.breakpoints, *jumps])
+
+    @property
     def points_per_element(self) -> int:
-        """Gauss or Chebyshev points in each element of the basis."""
+        """Gauss or Chebyshev points in each element."""
         if self.points is not None:
             return self.points
-        return default_points(self.strains.degree, len(self.strains.breakpoints) + 1, rule=self.rule)
+        return default_points(self.strains.degree, len(self.breakpoints) + 1, rule=self.rule)
 
     @property
     def rule(self) -> str:

@@ -32,6 +32,7 @@ AxisLike: TypeAlias = str | ArrayLike
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _ORTHONORMAL_TOLERANCE = 1e-8
+_ROUNDING = 2e-15  # what is closer to orthonormal than this is taken as it is
 _QUATERNION_TOLERANCE = 1e-3  # lets through four printed digits, stops a vector that is no quaternion at all
 
 
@@ -76,10 +77,11 @@ def unit_axis(name: str, value: AxisLike) -> Array:
         largest = np.max(np.abs(vector))
         if largest == 0.0:
             raise ValueError(f"{name} = {vector.tolist()} has no direction: a vector of non-zero length is needed.")
-        axis = vector / largest  # first, so that very short and very long vectors do not under- or overflow
-        length = np.linalg.norm(axis)
-        if abs(length - 1.0) > 1e-15:  # leaves a vector that is already unit bitwise unchanged
-            axis = axis / length
+        if largest <= 1.0 and abs(float(np.linalg.norm(vector)) - 1.0) <= _ROUNDING:
+            axis = vector  # unit already: stays as it is, bitwise
+        else:
+            axis = vector / largest  # first, so that very short and very long vectors do not under- or overflow
+            axis = axis / np.linalg.norm(axis)
     axis = axis + 0.0  # no negative zeros
     axis.flags.writeable = False
     return axis
@@ -129,9 +131,9 @@ def _rotation_matrix(name: str, value: ArrayLike) -> Array:
             f"{name} = {matrix.tolist()} is a reflection (determinant −1), not a rotation: the determinant "
             "must be +1. Flip the sign of one column to get a right-handed frame."
         )
-    # One Newton step towards the nearest rotation: exact to rounding from 1e-8, and exact matrices stay as
-    # they are.
-    rotation = matrix @ (1.5 * np.eye(3) - 0.5 * gram) + 0.0
+    rotation = matrix + 0.0
+    if error > _ROUNDING:  # one Newton step towards the nearest rotation, exact to rounding from 1e-8
+        rotation = matrix @ (1.5 * np.eye(3) - 0.5 * gram) + 0.0
     rotation.flags.writeable = False
     return rotation
 

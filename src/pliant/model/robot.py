@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -383,6 +384,12 @@ class Robot(Driven, Surroundings, Closed):
         from ..system import System
 
         return System(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the robot to a YAML or JSON file, from which `pliant.load_model` makes the same robot; see `save_model`."""
+        from ..io.model import save_model
+
+        save_model(self, path)
 
     def copy(self) -> Robot:
         """A robot that can be extended without changing this one."""

@@ -66,7 +66,8 @@ def simulate(
     duration : float
         Simulated time [s].
     u, tau : constant, function of t, or function of (t, state), optional
-        Inputs (dictionary by name or vector (nu,)) and further generalised forces (nv,). A function of (t, state) is a
+        Inputs (dictionary by name or vector (nu,)) and further generalised forces (nv,). The dictionary may hold functions
+        of t, for instance ``{"cable": pl.Expression("20*cos(t)**2")}``. A function of (t, state) is a
         feedback law; `state` has t, q and v. The implicit methods sample it at the start of each step and hold it.
     motion : dict, optional
         Prescribed joints and tendon lengths by the name of their motion or tendon: a constant, a function of t, or a
