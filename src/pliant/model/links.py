@@ -42,6 +42,12 @@ def constant_strain(
     Returns
     -------
     ndarray, shape (6,)
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> pl.constant_strain(bending_z=2.0)  # an arc of radius 0.5 m
+    array([0., 0., 2., 1., 0., 0.])
     """
     return np.array([torsion, bending_y, bending_z, stretch, 0.0, 0.0])
 
@@ -54,6 +60,14 @@ def helix(radius: float, pitch: float) -> Array:
     Returns
     -------
     ndarray, shape (6,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> xi = pl.helix(radius=0.03, pitch=0.02)
+    >>> print(xi.round(3))
+    [ 3.497  0.    32.962  1.     0.     0.   ]
     """
     r = positive("helix radius", radius, unit="m")
     b = float(pitch) / (2 * np.pi)
@@ -303,7 +317,7 @@ class Link:
 
     @property
     def frame(self) -> Frame:
-        """The tip of a rod, the body frame of a body: where children attach by default."""
+        """Where children attach by default, the tip of a rod or the frame of a body."""
         return Frame(self.name, 1.0 if self.is_rod else None)
 
     @property
@@ -333,6 +347,18 @@ class Link:
             For a rod the point X in [0, 1] (fraction of its length); for a body an offset from its frame.
         offset : pose, optional
             For a rod, a further fixed offset from the section's frame.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> arm.at(0.5).X
+        0.5
         """
         if not self.is_rod and isinstance(where, (int, float, np.floating, np.integer)):
             raise TypeError(f"{self.name!r} is a rigid body, not a rod: it has no point X = {where!r}; give an offset.")

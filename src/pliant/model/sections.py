@@ -75,6 +75,13 @@ class Material:
     -----
     Damping density per unit length: ``viscosity · diag(Jx, 3 Iy, 3 Iz, 3 A, A, A)`` ([002] D65) plus
     ``damping_time · stiffness`` ([000]).
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1070, viscosity=1e4)
+    >>> print(f"{silicone.shear:.0f} Pa")  # E / 2(1 + ν)
+    333333 Pa
     """
 
     young: float
@@ -408,6 +415,15 @@ class Circle(Section):
         [m].
     shear_factor, torsion_factor
         See `Section`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> tapered = pl.Circle(radius=(0.02, 0.01))
+    >>> print(tapered.extent([0.0, 0.5, 1.0]))
+    [0.02  0.015 0.01 ]
+    >>> wavy = pl.Circle(radius=lambda X: 0.01 + 0.002 * np.sin(6 * X))
     """
 
     radius: Dimension
@@ -438,6 +454,14 @@ class Annulus(Section):
         Radii [m], ``0 <= inner < outer``.
     shear_factor, torsion_factor
         See `Section`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> tube = pl.Annulus(outer=0.01, inner=0.008)
+    >>> print(f"{tube.properties(0.5).area[0] / np.pi * 1e6:.0f} mm²")  # divided by π
+    36 mm²
     """
 
     outer: Dimension
@@ -495,6 +519,14 @@ class Rectangle(Section):
     -----
     ``A = h w``, ``Iy = h w³/12``, ``Iz = h³ w/12``. Like the papers, torsion uses Iy + Iz; warping makes a
     real bar softer: ``torsion_factor`` 0.843 for a square, and about ``4 (w/h)²`` for a thin strip, w << h.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> strip = pl.Rectangle(height=0.002, width=0.02)  # 2 mm along y, 20 mm along z
+    >>> p = strip.properties(0.0)
+    >>> bool(p.Iz[0] < p.Iy[0])  # it bends easily about z, in the x-y plane
+    True
     """
 
     height: Dimension

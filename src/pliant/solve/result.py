@@ -76,10 +76,16 @@ class Result:
     system : System
     t : ndarray (nt,)
         Times [s].
-    q, v, a : ndarray (nt, nq), (nt, nv), (nt, nv)
-        Coordinates, velocities, accelerations.
-    u, tau : ndarray (nt, nu), (nt, nv)
-        Inputs and further generalised forces at these times.
+    q : ndarray (nt, nq)
+        Coordinates.
+    v : ndarray (nt, nv)
+        Velocities.
+    a : ndarray (nt, nv)
+        Accelerations.
+    u : ndarray (nt, nu)
+        Inputs.
+    tau : ndarray (nt, nv)
+        Further generalised forces.
     success : bool
         Whether the end was reached (or an event stopped the run).
     message : str
@@ -134,7 +140,23 @@ class Result:
         return np.array([self.system.pose(frame, q) for q in self.q])
 
     def positions(self, frame: FrameLike) -> Array:
-        """Position of a frame at every time [m], (nt, 3)."""
+        """Position of a frame at every time [m], (nt, 3).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> run = pl.simulate(system, 0.5, output=0.1)
+        >>> run.positions("arm.tip").shape
+        (6, 3)
+        """
         return self.poses(frame)[:, :3, 3]
 
     def energies(self) -> Energies:
@@ -193,7 +215,23 @@ class Result:
         return {"energy": total, "dissipated": lost, "input": done, "imbalance": total - total[0] + lost - done}
 
     def resample(self, t: ArrayLike) -> Result:
-        """The motion at other times within the run, by Hermite interpolation on the manifold of the coordinates."""
+        """The motion at other times within the run, by Hermite interpolation on the manifold of the coordinates.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> run = pl.simulate(system, 0.5)
+        >>> run.resample([0.1, 0.2]).t
+        array([0.1, 0.2])
+        """
         times = np.atleast_1d(np.asarray(t, dtype=float))
         if len(self.t) == 1 and np.all(times == self.t[0]):
             k = np.zeros(len(times), dtype=int)

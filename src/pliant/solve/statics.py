@@ -41,8 +41,10 @@ class Equilibrium:
     ----------
     q : ndarray (nq,)
         The equilibrium, or the best configuration found.
-    u, tau : ndarray
-        Inputs (nu,) and further generalised forces (nv,) that hold it.
+    u : ndarray (nu,)
+        Inputs that hold it.
+    tau : ndarray (nv,)
+        Further generalised forces that hold it.
     success : bool
         Whether the tolerance was met.
     stable : bool
@@ -153,6 +155,23 @@ def solve_statics(
     -------
     Equilibrium
         Never raises for lack of convergence; look at `success` and `message`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system, {"cable": 5.0})
+    >>> rest.success, rest.stable
+    (True, True)
+    >>> print(f"tip at z = {1000 * system.pose('arm.tip', rest.q)[2, 3]:.1f} mm")
+    tip at z = -253.0 mm
     """
     positive("tolerance", tolerance)
     positive("radius", radius)
