@@ -230,6 +230,13 @@ def test_up_is_against_gravity():
         assert build_scene(robot.compile()).up.tolist() == up
 
 
+def test_a_wall_is_no_floor(full):
+    assert build_scene(full).has_floor
+    robot = rod_robot(pl.Circle(0.01))
+    robot.add_obstacle("wall", pl.HalfSpace(), pose=pl.rotate("y", np.pi / 2))
+    assert not build_scene(robot.compile()).has_floor
+
+
 def test_wrong_input_is_named(full, tmp_path):
     with pytest.raises(TypeError, match="compile"):
         build_scene(full.robot)
