@@ -167,7 +167,7 @@ class Scene:
             for o in self.system.robot.obstacles.values()
             if isinstance(o.shape, HalfSpace) and o.parent.link == "world"
         ]
-        return max(floors, default=0.0) > 0.7
+        return bool(max(floors, default=0.0) > 0.7)
 
     def poses(self, q: ArrayLike) -> Array:
         """Poses (N, 4, 4) of world, bodies and stations in a configuration q (nq,)."""
