@@ -65,6 +65,7 @@ def everything():
     robot.add_push_rod("pusher", arm, y=-0.006)
     robot.add_chamber("chamber", arm, area=2e-5, z=-0.005)
     robot.add_wrench("follower", arm.tip, force=(0, 0, 2), moment=(0.1, 0, 0), axes="body")
+    robot.add_wrench("tilted", arm.at(0.5), offset=pl.rotate("z", 0.5), force=(1, 0, 0), axes="body", constant=True)
     robot.add_wrench("dead", ball, force=(0, 1, 0), constant=True)
     robot.add_distributed_wrench("wind", hand, force=(0, 0, 1))
     robot.add_dipole("magnet", hand.tip, moment=(0.1, 0, 0))
@@ -215,6 +216,8 @@ def test_arrows_turn_with_what_they_follow(full):
     R = full.pose("arm.tip", q)[:3, :3]
     np.testing.assert_allclose(arrows["follower", "force"], R @ [0, 0, 4], atol=1e-12)
     np.testing.assert_allclose(arrows["follower", "moment"], R @ [0.2, 0, 0], atol=1e-12)
+    tilted = full.pose("arm@0.5", q)[:3, :3] @ [np.cos(0.5), np.sin(0.5), 0]
+    np.testing.assert_allclose(arrows["tilted", "force"], tilted, atol=1e-12)
     np.testing.assert_allclose(arrows["dead", "force"], [0, 1, 0])
     np.testing.assert_allclose(arrows["magnetic field", "field"], [0, 0.3, 0])
     assert sum(a.name == "wind" for a in scene.arrows) == 9
@@ -225,6 +228,13 @@ def test_up_is_against_gravity():
         robot = rod_robot(pl.Circle(0.01))
         robot.gravity = np.array(gravity)
         assert build_scene(robot.compile()).up.tolist() == up
+
+
+def test_a_wall_is_no_floor(full):
+    assert build_scene(full).has_floor
+    robot = rod_robot(pl.Circle(0.01))
+    robot.add_obstacle("wall", pl.HalfSpace(), pose=pl.rotate("y", np.pi / 2))
+    assert not build_scene(robot.compile()).has_floor
 
 
 def test_wrong_input_is_named(full, tmp_path):
@@ -385,6 +395,16 @@ def test_what_a_page_says_is_what_was_computed(run, tmp_path):
     assert count.tolist() == [len(place) for place, _force in recording.contacts]
 
 
+def test_turning_around_is_smooth_in_a_page(tmp_path):
+    robot = pl.Robot("wheel")
+    robot.add_body("wheel", joint=pl.Revolute("z"), shape=pl.Cylinder(0.1, 0.02), mass=1.0)
+    angles = np.linspace(0.0, 6 * np.pi, 200)
+    _header, arrays = decode_html(pl.save_html(robot, tmp_path / "wheel.html", angles[:, None]))
+    turn = arrays["turn"].reshape(200, 2, 4)[:, 1] / 32767
+    assert np.all(np.einsum("ti,ti->t", turn[1:], turn[:-1]) > 0.9)
+    np.testing.assert_allclose(np.abs(turn[:, 3]), np.abs(np.cos(angles / 2)), atol=1e-4)
+
+
 def test_pages_of_a_shape(full, tmp_path):
     rest = pl.solve_statics(rod_robot(pl.Circle(0.02)).compile())
     header, arrays = decode_html(rest.save_html(tmp_path / "rest.html", color="curvature"))
@@ -444,6 +464,7 @@ def test_the_live_page_opens_plays_and_closes(run, capsys):
         before = viewer.stage.bands[0].pieces[-1][0].vertices.copy()
         viewer.playback.seek(0.5)
         assert np.abs(viewer.stage.bands[0].pieces[-1][0].vertices - before).max() > 1e-4
+        assert "rad/m" in viewer.stage.legend.content
         viewer.stage.switches.color = None
         viewer.stage.switches.trails = viewer.stage.switches.frames = True
         viewer.stage.apply()
@@ -451,6 +472,7 @@ def test_the_live_page_opens_plays_and_closes(run, capsys):
         vertices = tube.mesh(viewer.stage.recording.poses[-1]).vertices
         np.testing.assert_allclose(viewer.stage.tubes[0].vertices, vertices, atol=1e-6)
         assert not any(node.visible for node, *_ in viewer.stage.bands[0].pieces)
+        assert viewer.playback.slider.value == pytest.approx(0.5)
         assert "iframe" in viewer._repr_html_()
     assert not viewer.playback._thread.is_alive()
 

@@ -270,7 +270,7 @@ class Result:
 
     # ------------------------------------------------------------ looking at it
 
-    def view(self, *, fps: float = 60.0, frames: int = 3000, **options: Any) -> Viewer:
+    def view(self, *, fps: float = 60.0, frames: int = 1200, **options: Any) -> Viewer:
         """Play the motion on a page in the browser (needs viser).
 
         Parameters

@@ -162,7 +162,12 @@ class Scene:
     @cached_property
     def has_floor(self) -> bool:
         """Whether an obstacle is a floor, so that none has to be drawn."""
-        return any(isinstance(o.shape, HalfSpace) for o in self.system.robot.obstacles.values())
+        floors = [
+            (o.parent.offset @ o.pose).rotation[:, 2] @ self.up
+            for o in self.system.robot.obstacles.values()
+            if isinstance(o.shape, HalfSpace) and o.parent.link == "world"
+        ]
+        return bool(max(floors, default=0.0) > 0.7)
 
     def poses(self, q: ArrayLike) -> Array:
         """Poses (N, 4, 4) of world, bodies and stations in a configuration q (nq,)."""

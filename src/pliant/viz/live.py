@@ -56,17 +56,23 @@ def add_switches(server: Any, stage: Stage, lock: Any) -> None:
         for name, there in available.items():
             if there:
                 box = server.gui.add_checkbox(name.replace("_", " "), getattr(on, name))
-                box.on_update(_setter(stage, lock, name, bool))
+                box.on_update(_setter(stage, lock, name))
         if scene.tubes:
             options = ("plain", *FIELDS)
             menu = server.gui.add_dropdown("colour", options, initial_value=on.color or "plain")
-            menu.on_update(_setter(stage, lock, "color", lambda value: None if value == "plain" else str(value)))
+            stage.legend = server.gui.add_html("")
+
+            @menu.on_update
+            def _(event: Any) -> None:
+                with lock:
+                    on.color = None if event.target.value == "plain" else str(event.target.value)
+                    stage.apply()
 
 
-def _setter(stage: Stage, lock: Any, name: str, read: Callable[[Any], Any]) -> Callable[[Any], None]:
+def _setter(stage: Stage, lock: Any, name: str) -> Callable[[Any], None]:
     def change(event: Any) -> None:
         with lock:
-            setattr(stage.switches, name, read(event.target.value))
+            setattr(stage.switches, name, bool(event.target.value))
             stage.apply()
 
     return change
@@ -121,6 +127,8 @@ class Playback:
             share = self.time / self.duration if self.duration else 0.0
             self.stage.draw(round(share * (n - 1)))
             self.frames_drawn += 1
+        if abs(self.slider.value - self.time) > 1e-9:
+            self.slider.value = self.time
 
     def _scrub(self, event: Any) -> None:
         if event.client is not None:  # moved by hand, not by `_run`
@@ -142,7 +150,6 @@ class Playback:
                     t = self.duration
                     self.play(False)
             self.seek(t)
-            self.slider.value = self.time
 
     def close(self) -> None:
         """End the thread."""
@@ -186,10 +193,9 @@ class Viewer:
         self._lock = threading.RLock()
         self.stage = Stage(self.server, recording)
         self.stage.switches.color = color
-        self.stage.apply()
-        moving = len(recording.t) > 1
-        self.playback = Playback(self.server, self.stage, self._lock, visible=moving)
+        self.playback = Playback(self.server, self.stage, self._lock, visible=len(recording.t) > 1)
         add_switches(self.server, self.stage, self._lock)
+        self.stage.apply()
         self.server.gui.add_button("Save as HTML").on_click(self._download)
         print(f"{recording.scene.name}: look at {self.address}" + (" (Ctrl-C ends)" if blocking else ""), flush=True)
         if blocking:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .colors import CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SLACK, TRAIL, scale_colors
+from .colors import CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL, scale_colors
 from .geometry import Scene, Tube
 from .html import field_range, gravity_arrow, grid_cell, quaternions, side_direction
-from .recording import Recording
+from .recording import FIELDS, Recording
 
 __all__ = ["Stage", "Switches", "require_viser"]
 
@@ -101,6 +101,7 @@ class Stage:
         self.scene: Scene = recording.scene
         self.switches = switches or Switches(see_through=self.scene.see_through)
         self.bands: list[_Bands] = []
+        self.legend: Any = None  # where the colour scale is shown, if anywhere
         self.frame = 0
         self._surroundings()
         self._robot()
@@ -116,7 +117,7 @@ class Stage:
         view = 0.45 * side - np.cross(up, side) + 0.42 * up
         view /= np.linalg.norm(view)
         target = centre + 0.45 * radius * np.cross(up, view)  # to the left of the buttons
-        server.initial_camera.position = tuple(target + 4.0 * radius * view)
+        server.initial_camera.position = tuple(target + 3.6 * radius * view)
         server.initial_camera.look_at = tuple(target)
         server.initial_camera.up = tuple(up)
         server.initial_camera.fov = float(np.radians(35))
@@ -236,7 +237,23 @@ class Stage:
                 self.axes.visible = on.frames
             if self.gravity is not None:
                 self.gravity.visible = on.forces
+            if self.legend is not None:
+                self.legend.content = self._scale()
         self.draw(self.frame)
+
+    def _scale(self) -> str:
+        """The colour scale as HTML, or nothing."""
+        name, fields = self.switches.color, self.recording.fields
+        if name is None:
+            return ""
+        if name not in fields:
+            return f'<div style="padding: 0 1em">no {name.replace("_", " ")}, or the same everywhere</div>'
+        bar = ", ".join(f"rgb{color}" for color in SCALE)
+        ends = "".join(f"<span>{end:.3g} {FIELDS[name]}</span>" for end in field_range(fields[name]))
+        return (
+            f'<div style="padding: 0 1em"><div style="height: 8px; background: linear-gradient(to right, {bar})"></div>'
+            f'<div style="display: flex; justify-content: space-between; font-size: 0.8em">{ends}</div></div>'
+        )
 
     def draw(self, frame: int) -> None:
         """Draw one frame of the recording."""

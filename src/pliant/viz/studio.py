@@ -28,7 +28,7 @@ DIRECTIONS = {"-z": (0, 0, -1), "+z": (0, 0, 1), "-x": (-1, 0, 0), "+x": (1, 0, 
 
 
 def default_ranges(system: System) -> dict[str, tuple[float, float]]:
-    """Ranges of the inputs that bend the unloaded robot by about 1.5 radians at most, from its stiffness.
+    """Ranges of the inputs that bend the unloaded robot by about two radians at most, from its stiffness.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def default_ranges(system: System) -> dict[str, tuple[float, float]]:
     motion = np.abs(N @ np.linalg.lstsq(N.T @ K @ N, N.T @ B, rcond=1e-9)[0]).max(axis=0, initial=0.0)
     out = {}
     for name, gain in zip(system.input_names, motion):
-        largest = _round(1.5 / gain) if np.isfinite(gain) and gain > 0 else 1.0
+        largest = _round(2.0 / gain) if np.isfinite(gain) and gain > 0 else 1.0
         tendon = system.robot.tendons.get(name)
         pulls = tendon is not None and not tendon.push
         out[name] = (0.0 if pulls else -largest, largest)

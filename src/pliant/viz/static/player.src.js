@@ -383,7 +383,7 @@ class Player {
     const scrub = byId("scrub");
     scrub.max = this.motion.duration || 1;
     scrub.step = (this.motion.duration || 1) / 2000;
-    scrub.addEventListener("input", () => { this.play(false); this.time = +scrub.value; this.draw(); });
+    scrub.addEventListener("input", () => this.seek(+scrub.value));
     byId("play").addEventListener("click", () => this.play(!this.playing));
     byId("speed").addEventListener("change", (e) => (this.speed = +e.target.value));
     byId("home").addEventListener("click", () => this.home());
@@ -393,6 +393,8 @@ class Player {
       if (["SELECT", "INPUT", "BUTTON"].includes(e.target.tagName) && e.key === " ") return;
       if (e.key === " " && !still) { e.preventDefault(); this.play(!this.playing); }
       if (e.key === "h") this.home();
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+      if (step && !still && !["SELECT", "INPUT"].includes(e.target.tagName)) this.seek(this.time + (step * this.motion.duration) / (this.motion.frames - 1));
     });
     if (!still && h.autoplay) this.play(true);
   }
@@ -403,6 +405,12 @@ class Player {
     byId("play").textContent = on ? "❚❚" : "▶";
     byId("play").setAttribute("aria-label", on ? "pause" : "play");
     this.clock = performance.now();
+  }
+
+  seek(time) {
+    this.play(false);
+    this.time = Math.min(Math.max(time, 0), this.motion.duration);
+    this.draw();
   }
 
   tick(now) {
