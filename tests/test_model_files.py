@@ -607,3 +607,77 @@ def test_example_models_run(path):
     model = pl.load_model(path)
     run = model.simulate(duration=0.5)
     assert run.success, run.message
+
+
+# ---------------------------------------------------------------- robustness, documentation
+
+
+JUNK = [
+    None,
+    True,
+    -1,
+    float("nan"),
+    10**400,
+    "junk",
+    "X",
+    "1/t",
+    [],
+    [1, "a"],
+    [[1, 2], [3]],
+    {},
+    {"type": "Circle"},
+    "arm@2",
+]
+
+
+def paths(content, path=()):
+    for key in content if isinstance(content, dict) else range(len(content)):
+        yield (*path, key)
+        if isinstance(content[key], (dict, list)):
+            yield from paths(content[key], (*path, key))
+
+
+def outcome(content) -> str:
+    """What loading gives; anything but a model or a ModelFileError is an error of the loader."""
+    try:
+        pl.load_model(content)
+    except pl.ModelFileError as error:
+        return str(error)
+    return ""
+
+
+def test_junk_anywhere_is_refused_politely():
+    content = content_of(pl.io.starter_text("hybrid"))
+    refused = 0
+    for path in list(paths(content)):
+        place = content
+        for key in path[:-1]:
+            place = place[key]
+        before = place[path[-1]]
+        for junk in JUNK:
+            place[path[-1]] = junk
+            refused += bool(outcome(content))
+        place[path[-1]] = before
+    assert refused > 500
+    assert outcome(content) == ""
+
+
+def test_the_documentation_loads():
+    text = (ROOT / "docs" / "model_files.md").read_text(encoding="utf-8").split("```yaml")[1].split("```")[0]
+    model = pl.load_model(text)
+    validator().validate(content_of(text))
+    assert model.compile().nv == 6 + 1 + 2 + 4 + 4 + 2
+    functions = (ROOT / "docs" / "model_files.md").read_text(encoding="utf-8").split("## Formulas")[1]
+    from pliant.io.expressions import FUNCTIONS as known
+
+    assert all(f"{name}," in functions or f"{name}." in functions for name in known)
+
+
+@pytest.mark.parametrize("missing", ["ruamel.yaml", "yourdfpy"])
+def test_missing_libraries_are_named(monkeypatch, missing, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, missing, None)
+    extra = "io" if missing == "ruamel.yaml" else "urdf"
+    with pytest.raises(ImportError, match=rf"pip install 'pliant\[{extra}\]'"):
+        pl.load_model(pl.io.starter_text()) if extra == "io" else pl.load_urdf(ROOT / "tests" / "data" / "arm7.urdf")
