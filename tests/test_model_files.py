@@ -458,6 +458,8 @@ def test_names_in_settings_are_checked():
         ("links: {a: {type: body, joint: {type: Revolut, axis: z}}}\n", "did you mean 'Revolute'"),
         ("links: {a: {type: body, joint: Revolute}}\n", "'axis' is missing"),
         ("links: {a: {mass: 1}}\n", "'type' is missing: say which link it is; allowed: rod, body"),
+        ("links: {a: {typ: body}}\n", "a.typ: unknown key 'typ'; did you mean 'type'?"),
+        ("links:\n  a: {type: body}\n   b: {type: body}\n", "Check how far this line"),
         ("tendons: {}\nlinks: {}\n", "did you mean 'actuators'?"),
         ("links: {a: {type: body, mass: !!python/object:os.system 1}}\n", "is needed"),
     ],

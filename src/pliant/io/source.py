@@ -193,8 +193,9 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
+        hint = " Check how far this line and the ones around it are indented." if "block" in what else ""
         at = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
-        raise ModelFileError(name, [Problem("", f"not valid YAML: {what}.", *at)]) from None
+        raise ModelFileError(name, [Problem("", f"not valid YAML: {what}.{hint}", *at)]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         raise ModelFileError(name, [Problem("", f"not valid YAML: {error}.")]) from None
     _check_size(data, document)
