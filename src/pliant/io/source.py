@@ -205,7 +205,7 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
 def load_text(source: str | Path) -> tuple[str, str, bool]:
     """Text, name and whether it is JSON, of a path or of text itself."""
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("{") or ": " in source):
-        return source, "<text>", False
+        return source, "<text>", _is_json(source)
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
@@ -216,6 +216,14 @@ def load_text(source: str | Path) -> tuple[str, str, bool]:
     except UnicodeDecodeError:
         raise ModelFileError(str(path), [Problem("", "not a text file (UTF-8 is needed).")]) from None
     return text, str(path), path.suffix.lower() == ".json"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_size(data: Any, document: Document) -> None:
