@@ -135,21 +135,28 @@ ROBOTS = {
     **{f"joint {name}": lambda name=name: one_joint(name) for name in robots.JOINTS},
     **{f"basis {name}": lambda name=name: one_basis(name) for name in robots.BASES},
 }
-EXAMPLES = {
-    "cable_driven_manipulator": "build",
-    "buckling": "build",
-    "continuum_parallel_robot": "build",
-    "drones_and_payload": "build",
-    "duality": "hybrid",
-    "fin_ray_finger": "build",
-    "flying_rods": "soft",
-    "hybrid_parallel_robot": "build",
-    "hybrid_serial_robot": "build",
-    "magnetic_arm": "build",
-    "manipulator_in_pipe": "build",
-    "moving_base_pendulum": "pendulum",
-    "octopus_arm": "one_rod",
-    "twisted_rod": "build",
+EXAMPLES = {  # calls that make their robots
+    "buckling": ["build()"],
+    "cable_driven_manipulator": ["build()"],
+    "cantilever_swing": ["build('soft')", "build('stiff')"],
+    "continuum_parallel_robot": ["build()"],
+    "drones_and_payload": ["build()"],
+    "duality": ["hybrid()"],
+    "fin_ray_finger": ["build()"],
+    "flying_rods": ["soft()", "stiff()"],
+    "hybrid_parallel_robot": ["build()", "build('corners')"],
+    "hybrid_serial_robot": ["build()", "small()"],
+    "magnetic_arm": ["build()"],
+    "manipulator_in_pipe": ["build()"],
+    "moving_base_pendulum": ["pendulum()"],
+    "octopus_arm": ["one_rod()", "sections(2)"],
+    "tendon_routings": ["build('spiral', pl.Legendre(4))", "build('truncated', pl.PiecewiseConstant(4))"],
+    "twisted_rod": ["build()"],
+    "undulatory_swimmer": ["build()"],
+}
+WITH_FUNCTIONS = {
+    "swimming_in_vacuum": "actuators.sin_y.stress",
+    "underwater_vehicle": "hydrodynamics.front_flagellum0.drag",
 }
 
 
@@ -185,11 +192,17 @@ def test_round_trip(name, ending, tmp_path):
     assert pl.io.dump_model(model) == pl.io.dump_model(robot)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_round_trip(name, tmp_path):
-    system = getattr(example(name), EXAMPLES[name])()
+@pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in EXAMPLES.items() for call in calls])
+def test_examples_round_trip(name, call, tmp_path):
+    system = eval(call, vars(example(name)))
     pl.save_model(system, tmp_path / "robot.yaml")
     assert_same(system, pl.load_model(tmp_path / "robot.yaml").compile())
+
+
+@pytest.mark.parametrize("name", WITH_FUNCTIONS)
+def test_examples_with_functions_say_where(name):
+    with pytest.raises(pl.io.WriteError, match=WITH_FUNCTIONS[name].replace(".", r"\.")):
+        pl.io.dump_model(example(name).build())
 
 
 def test_settings_round_trip(tmp_path):
