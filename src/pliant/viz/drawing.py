@@ -136,6 +136,9 @@ class Canvas:
             axis.set_label_text(f"{letter} [m]")
             axis.labelpad = 1 + 5 * share
             axis.set_pane_color((1, 1, 1, 0))
+            if letter == self.up:  # upright, also where the picture is turned over
+                axis.set_rotate_label(False)
+                axis.label.set_rotation(90)
             axis.set_tick_params(pad=0)
         ax.set_box_aspect(span / span.max(), zoom=0.86 if span["xyz".index(self.up)] > 0.7 * span.max() else 1.03)
 
