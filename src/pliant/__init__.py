@@ -1,6 +1,9 @@
 """pliant: soft-rigid robots with strain-parameterised Cosserat rods and exact derivatives."""
 
-from . import lie
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from . import io, lie
 from .analysis.linear import Linearization, Modes, linearize, modes, static_jacobian
 from .analysis.matrices import (
     CompositeMatrices,
@@ -47,7 +50,7 @@ from .model.loops import Loop
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
 from .model.routing import Along, Table, helical_routing
-from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
+from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
 from .model.user import UserLoad, compiled_load
@@ -58,6 +61,10 @@ from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
 from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
+from .viz.show import save_html, show, studio
+
+if TYPE_CHECKING:
+    from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
 
 __version__ = "0.1.0"
 
@@ -82,6 +89,7 @@ __all__ = [
     "EquationOfMotion",
     "Equilibrium",
     "Event",
+    "Expression",
     "Fixed",
     "Fluid",
     "ForwardDerivatives",
@@ -104,6 +112,8 @@ __all__ = [
     "Link",
     "Loop",
     "Material",
+    "Model",
+    "ModelFileError",
     "Modes",
     "Momentum",
     "Monomial",
@@ -126,6 +136,7 @@ __all__ = [
     "SpecialPoint",
     "Sphere",
     "Spherical",
+    "Stepped",
     "Strains",
     "System",
     "Table",
@@ -139,16 +150,32 @@ __all__ = [
     "equation_of_motion",
     "helical_routing",
     "helix",
+    "io",
     "lie",
     "linearize",
+    "load_model",
+    "load_urdf",
     "modes",
     "projected_matrices",
     "reconstruct",
     "redundant_constraints",
     "rotate",
+    "save_html",
+    "save_model",
+    "show",
     "simulate",
     "solve_statics",
     "static_jacobian",
+    "studio",
     "trace_equilibria",
     "translate",
 ]
+
+_LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what few programs need when it is first asked for."""
+    if name in _LAZY:
+        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

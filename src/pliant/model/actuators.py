@@ -14,11 +14,22 @@ from .links import Frame
 from .routing import Along
 from .validate import choice, non_negative, positive
 
-__all__ = ["InternalStress", "Motor", "PrescribedMotion", "Stretch", "Tendon"]
+__all__ = ["InternalStress", "Motor", "Negative", "PrescribedMotion", "Stretch", "Tendon"]
 
 Array = NDArray[np.float64]
 Stretch = Along | Frame
 Weight = float | Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class Negative:
+    """Minus a function of X: the factor of a chamber from its area."""
+
+    function: Callable[[float], float]
+
+    def __call__(self, X: float) -> float:
+        """Its value at X."""
+        return -float(self.function(X))
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ AxisLike: TypeAlias = str | ArrayLike
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _ORTHONORMAL_TOLERANCE = 1e-8
+_ROUNDING = 2e-15  # what is closer to orthonormal than this is taken as it is
 _QUATERNION_TOLERANCE = 1e-3  # lets through four printed digits, stops a vector that is no quaternion at all
 
 
@@ -76,10 +77,11 @@ def unit_axis(name: str, value: AxisLike) -> Array:
         largest = np.max(np.abs(vector))
         if largest == 0.0:
             raise ValueError(f"{name} = {vector.tolist()} has no direction: a vector of non-zero length is needed.")
-        axis = vector / largest  # first, so that very short and very long vectors do not under- or overflow
-        length = np.linalg.norm(axis)
-        if abs(length - 1.0) > 1e-15:  # leaves a vector that is already unit bitwise unchanged
-            axis = axis / length
+        if largest <= 1.0 and abs(float(np.linalg.norm(vector)) - 1.0) <= _ROUNDING:
+            axis = vector  # unit already: stays as it is, bitwise
+        else:
+            axis = vector / largest  # first, so that very short and very long vectors do not under- or overflow
+            axis = axis / np.linalg.norm(axis)
     axis = axis + 0.0  # no negative zeros
     axis.flags.writeable = False
     return axis
@@ -129,9 +131,9 @@ def _rotation_matrix(name: str, value: ArrayLike) -> Array:
             f"{name} = {matrix.tolist()} is a reflection (determinant −1), not a rotation: the determinant "
             "must be +1. Flip the sign of one column to get a right-handed frame."
         )
-    # One Newton step towards the nearest rotation: exact to rounding from 1e-8, and exact matrices stay as
-    # they are.
-    rotation = matrix @ (1.5 * np.eye(3) - 0.5 * gram) + 0.0
+    rotation = matrix + 0.0
+    if error > _ROUNDING:  # one Newton step towards the nearest rotation, exact to rounding from 1e-8
+        rotation = matrix @ (1.5 * np.eye(3) - 0.5 * gram) + 0.0
     rotation.flags.writeable = False
     return rotation
 
@@ -204,6 +206,14 @@ class Pose:
         -----
         Without roll this is the smallest rotation that takes x to `direction`; for ``-x``, where it is not
         unique, half a turn about z.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> up = pl.Pose.look_along("z", (0.1, 0, 0))  # the x axis of a rod placed here points up
+        >>> print(np.round(up.rotation[:, 0], 12) + 0.0)
+        [0. 0. 1.]
         """
         d = unit_axis("direction", direction)
         c, s = d[0], np.hypot(d[1], d[2])
@@ -302,7 +312,14 @@ PoseLike: TypeAlias = Pose | ArrayLike | None
 
 
 def translate(x: float, y: float, z: float) -> Pose:
-    """Return the pose moved by (x, y, z) [m] without rotation."""
+    """Return the pose moved by (x, y, z) [m] without rotation.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> pl.translate(0.1, 0, 0).translation
+    array([0.1, 0. , 0. ])
+    """
     return Pose(translation=(x, y, z))
 
 
@@ -315,6 +332,14 @@ def rotate(axis: AxisLike, angle: float) -> Pose:
         ``"x"``, ``"-z"``, … or a vector of any non-zero length.
     angle : float
         [rad], right-handed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> pose = pl.translate(0, 0, 1) @ pl.rotate("z", np.pi / 2)
+    >>> print(np.round(pose @ (1, 0, 0), 12) + 0.0)
+    [0. 1. 1.]
     """
     hat = skew(unit_axis("axis", axis))
     theta = validate.finite("angle", angle, unit="rad")

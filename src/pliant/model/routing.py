@@ -19,7 +19,7 @@ from ..quadrature import SAME_POINT, check_breakpoints, merge_points
 from .links import Link
 from .validate import choice, finite, interval, positive, vector
 
-__all__ = ["Along", "Routing", "Table", "helical_routing"]
+__all__ = ["Along", "HelixOffset", "Routing", "Table", "helical_routing"]
 
 Array = NDArray[np.float64]
 
@@ -333,6 +333,38 @@ def _slope(f: Callable[[float], float], x: float, low: float = 0.0, high: float 
     return float(sum(k * c * s ** (k - 1) for k, c in enumerate(coefficients) if k > 0) / h)
 
 
+@dataclass(frozen=True)
+class HelixOffset:
+    """One of the functions of `helical_routing`: an offset of a helix or its derivative, as a function of X [m].
+
+    Parameters
+    ----------
+    part : "y", "z", "dy" or "dz"
+    radius : pair of float
+        Distance from the axis at X=0 and X=1 [m].
+    turns : float
+        Turns over the whole rod.
+    phase : float
+        Angle at X=0 [rad].
+    """
+
+    part: Literal["y", "z", "dy", "dz"]
+    radius: tuple[float, float]
+    turns: float
+    phase: float
+
+    def __call__(self, X: float) -> float:
+        """The offset, or its derivative, at X [m]."""
+        (r0, r1), rate = self.radius, 2 * math.pi * self.turns
+        a, r = rate * X + self.phase, (1.0 - X) * self.radius[0] + X * self.radius[1]
+        c, s = math.cos(a), math.sin(a)
+        if self.part == "y":
+            return r * c
+        if self.part == "z":
+            return r * s
+        return (r1 - r0) * c - rate * r * s if self.part == "dy" else (r1 - r0) * s + rate * r * c
+
+
 class _Functions(TypedDict):
     """The arguments of `Along` that describe a smooth routing."""
 
@@ -359,32 +391,27 @@ def helical_routing(radius: float | tuple[float, float], turns: float, phase: fl
     dict
         Functions of X: ``y = r cos a``, ``z = r sin a`` with ``a = 2π turns X + phase``, and their derivatives dy
         and dz [m].
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> wound = robot.add_tendon("wound", arm, **pl.helical_routing(0.012, turns=2))
+    >>> system = robot.compile()
+    >>> print(f"{system.tendon_lengths(system.neutral())[0][0]:.4f} m")  # √(0.4² + (2π 0.012 · 2)²)
+    0.4275 m
     """
     hint = "Give one number, or a pair (radius at X=0, radius at X=1)."
     given = _number_or_pair("helical_routing radius", radius, hint)
     ends = given if isinstance(given, tuple) else (given, given)
     r0, r1 = (positive("helical_routing radius", r, unit="m", hint=hint) for r in ends)
-    rate = 2 * math.pi * finite("helical_routing turns", turns, hint="Turns over the whole rod.")
+    rate = finite("helical_routing turns", turns, hint="Turns over the whole rod.")
     zero = finite("helical_routing phase", phase, unit="rad")
-
-    def polar(X: float) -> tuple[float, float, float]:
-        a = rate * X + zero
-        return (1.0 - X) * r0 + X * r1, math.cos(a), math.sin(a)
-
-    def y(X: float) -> float:
-        r, c, _ = polar(X)
-        return r * c
-
-    def z(X: float) -> float:
-        r, _, s = polar(X)
-        return r * s
-
-    def dy(X: float) -> float:
-        r, c, s = polar(X)
-        return (r1 - r0) * c - rate * r * s
-
-    def dz(X: float) -> float:
-        r, c, s = polar(X)
-        return (r1 - r0) * s + rate * r * c
-
+    names: tuple[Literal["y", "z", "dy", "dz"], ...] = ("y", "z", "dy", "dz")
+    y, z, dy, dz = (HelixOffset(name, (r0, r1), rate, zero) for name in names)
     return {"y": y, "z": z, "dy": dy, "dz": dz}

@@ -87,8 +87,10 @@ class Branch:
     parameter : ndarray (n,)
         λ.
     q : ndarray (n, nq)
-    u, tau : ndarray (n, nu), (n, nv)
-        Inputs and further generalised forces, with that of a held coordinate.
+    u : ndarray (n, nu)
+        Inputs.
+    tau : ndarray (n, nv)
+        Further generalised forces, with that of a held coordinate.
     gravity : ndarray (n,)
         Factor of the system's gravity.
     negative : ndarray (n,), int
@@ -158,6 +160,7 @@ class Branch:
             iterations=int(self.iterations[k]),
             load_steps=1,
             message=note,
+            system=self.system,
         )
 
     def special(self, kind: Literal["limit", "bifurcation", "end"]) -> tuple[SpecialPoint, ...]:
@@ -301,6 +304,20 @@ def trace_equilibria(
     tangent stiffness changes without one (without a potential: where its determinant does). Both are located by
     Brent's method on s. Two eigenvalues that cross zero in opposite directions within one step go unnoticed; lower
     `max_step` if that is a concern.
+
+    Examples
+    --------
+    The load at which a clamped column buckles, π² EI / 4 L²:
+
+    >>> import pliant as pl
+    >>> robot = pl.Robot("column", gravity=(0, 0, 0))
+    >>> rod = robot.add_rod(
+    ...     "rod", length=1.0, stiffness=[1] * 6, inertia=[1] * 6, strains=pl.Strains.planar_bending(5)
+    ... )
+    >>> push = robot.add_wrench("push", rod.tip, force=(-1, 0, 0))
+    >>> branch = pl.trace_equilibria(robot.compile(), input="push", stop=4.0)
+    >>> print(f"{branch.points[0].kind} at {branch.points[0].parameter:.4f} N")
+    bifurcation at 2.4674 N
     """
     if np.any(system.known) or system.held_tendons or system.loop_rows:
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ class State(NamedTuple):
 
 
 class Drive:
-    """Evaluates u and tau, each None, constant, a function of t, or of (t, state)."""
+    """Evaluates u and tau, each None, constant, a function of t, or of (t, state); u also a dictionary of functions of t."""
 
     def __init__(self, system: System, u: Any = None, tau: Any = None) -> None:
         self.system = system
@@ -46,6 +46,8 @@ class Drive:
             def read(x: Any) -> Array:
                 return np.zeros(self.system.nv) if x is None else self.system.check_v(name, x)
 
+        if name == "u" and isinstance(value, Mapping) and any(callable(entry) for entry in value.values()):
+            value = _each(value)
         if not callable(value):
             constant = read(value)
             return (lambda t, q, v: constant), False
@@ -56,6 +58,11 @@ class Drive:
     def __call__(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """(u, tau) at a time and state."""
         return self._u(t, q, v), self._tau(t, q, v)
+
+
+def _each(values: Mapping[str, Any]) -> Callable[[float], dict[str, Any]]:
+    """One function of t from a dictionary of numbers and functions of t."""
+    return lambda t: {name: value(t) if callable(value) else value for name, value in values.items()}
 
 
 def _takes_state(function: Callable[..., Any], name: str) -> bool:

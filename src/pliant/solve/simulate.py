@@ -66,7 +66,8 @@ def simulate(
     duration : float
         Simulated time [s].
     u, tau : constant, function of t, or function of (t, state), optional
-        Inputs (dictionary by name or vector (nu,)) and further generalised forces (nv,). A function of (t, state) is a
+        Inputs (dictionary by name or vector (nu,)) and further generalised forces (nv,). The dictionary may hold functions
+        of t, for instance ``{"cable": pl.Expression("20*cos(t)**2")}``. A function of (t, state) is a
         feedback law; `state` has t, q and v. The implicit methods sample it at the start of each step and hold it.
     motion : dict, optional
         Prescribed joints and tendon lengths by the name of their motion or tendon: a constant, a function of t, or a
@@ -117,6 +118,26 @@ def simulate(
     Result
         Also if the integration fails or is interrupted (Ctrl-C): then with what was computed, `success` False and a
         message.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system, {"cable": 5.0})
+    >>> run = pl.simulate(system, 2.0, start=rest, output=0.1)  # the cable is let go
+    >>> run.success, run.q.shape
+    (True, (21, 12))
+    >>> def feedback(t, state):
+    ...     return {"cable": 5 + abs(state.v[4])}
+    >>> pl.simulate(system, 1.0, u=feedback, start=rest).message
+    'completed'
     """
     duration = positive("duration", duration, unit="s")
     choice("method", method, METHODS)

@@ -1,0 +1,51 @@
+"""Files: models in YAML and JSON, formulas as text, import of URDF."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .description import schema
+    from .expressions import Expression
+    from .kinds import WriteError
+    from .model import Model, dump_model, load_model, save_model
+    from .source import ModelFileError, Problem
+    from .starter import STARTERS, starter_text
+    from .urdf import ImportedRobot, UrdfJoint, load_urdf, read_urdf
+
+__all__ = [
+    "STARTERS",
+    "Expression",
+    "ImportedRobot",
+    "Model",
+    "ModelFileError",
+    "Problem",
+    "UrdfJoint",
+    "WriteError",
+    "dump_model",
+    "load_model",
+    "load_urdf",
+    "read_urdf",
+    "save_model",
+    "schema",
+    "starter_text",
+]
+
+_HOME = {
+    "expressions": ("Expression",),
+    "kinds": ("WriteError",),
+    "model": ("Model", "dump_model", "load_model", "save_model"),
+    "description": ("schema",),
+    "source": ("ModelFileError", "Problem"),
+    "starter": ("STARTERS", "starter_text"),
+    "urdf": ("ImportedRobot", "UrdfJoint", "load_urdf", "read_urdf"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first asked for."""
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

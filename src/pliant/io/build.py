@@ -1,0 +1,256 @@
+"""The description of a file → a robot, with every error of the builder attached to its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..loading import input_names
+from ..model.fluid import Hydrodynamics
+from ..model.robot import Robot
+from ..model.routing import Along
+from ..model.sections import Material
+from .description import FILE
+from .kinds import Reference
+from .parts import MaterialName
+from .places import At
+from .records import Item
+from .source import FAILED, Place, suggestion
+
+__all__ = ["build"]
+
+_ADDERS = {
+    "tendon": "add_tendon",
+    "push_rod": "add_push_rod",
+    "chamber": "add_chamber",
+    "stress": "add_stress",
+    "motor": "add_motor",
+    "motion": "add_motion",
+    "wrench": "add_wrench",
+    "distributed_wrench": "add_distributed_wrench",
+    "dipole": "add_dipole",
+    "obstacle": "add_obstacle",
+    "contact": "add_contact",
+    "rod": "add_rod",
+    "body": "add_body",
+    "loop": "add_loop",
+}
+_POSITIONAL = {  # arguments that the methods take by position
+    "tendon": ("path",),
+    "push_rod": ("path",),
+    "chamber": ("rod",),
+    "stress": ("rod", "stress"),
+    "motor": ("link",),
+    "motion": ("link",),
+    "wrench": ("parent",),
+    "distributed_wrench": ("rod",),
+    "dipole": ("place",),
+    "obstacle": ("shape",),
+    "contact": ("link", "other"),
+    "loop": ("a", "b"),
+}
+
+
+_ANY = Material(1e6, poisson=0.5, density=1e3)  # in place of a wrong one, so that further errors are found
+
+
+def build(place: Place) -> tuple[Robot, dict[str, Any], dict[str, Any]]:
+    """Robot, arguments of `simulate` and arguments of `solve_statics` of a file.
+
+    Raises
+    ------
+    ModelFileError
+        With everything that is wrong.
+    """
+    sections, _good = FILE.read_keys(place)
+    builder = _Builder(place, sections)
+    builder.run()
+    simulation, statics = (builder.settings(name) for name in ("simulation", "statics"))
+    place.document.check()
+    return builder.robot, simulation, statics
+
+
+class _Builder:
+    """Adds the parts of a file to a robot."""
+
+    def __init__(self, place: Place, sections: dict[str, Any]) -> None:
+        self.place = place
+        self.sections = {name: value for name, value in sections.items() if value is not FAILED}
+        self.robot = Robot(self.sections.get("name", "robot"))
+        if "gravity" in self.sections:
+            self.attempt(
+                place, lambda: setattr(self, "robot", Robot(self.robot.name, gravity=self.sections["gravity"]))
+            )
+        self.materials: dict[str, Any] = self.sections.get("materials", {})
+        self.failed: set[str] = set()  # parts that are wrong: what refers to them is not reported again
+        self.done: set[str] = set()
+
+    def run(self) -> None:
+        """Add everything, in an order in which each part finds what it refers to."""
+        links, frames = self.group("links"), self.group("frames")
+        for name, item in links:
+            for parent in _references(item.values.get("parent")):
+                self.frame_before(str(parent), dict(frames))
+            if self.refers_to_failure(item.values):  # there will be no robot, but its own errors can be found
+                del item.values["parent"]
+            self.add(name, item)
+        for name, item in frames:
+            self.add_frame(name, item)
+        order = {name: k for k, (name, _item) in enumerate(frames)}
+        self.robot.frames = dict(sorted(self.robot.frames.items(), key=lambda pair: order[pair[0]]))
+        fluid = self.sections.get("fluid")
+        if fluid is not None:
+            self.attempt(fluid.place, lambda: self.robot.set_fluid(**fluid.values))
+        for effect in self.sections.get("hydrodynamics", ()):
+            self.add_hydrodynamics(effect)
+        loads = self.group("loads")
+        first = [pair for pair in loads if pair[1].type != "contact"]  # contacts refer to obstacles
+        rest = [pair for pair in loads if pair[1].type == "contact"]
+        for name, item in [*self.group("actuators"), *first, *rest, *self.group("loops")]:
+            self.add(name, item)
+
+    def group(self, section: str) -> list[tuple[str, Item]]:
+        """The parts of a section that could be read."""
+        named = self.sections.get(section, {})
+        self.failed.update(name for name, item in named.items() if item is FAILED)
+        return [(name, item) for name, item in named.items() if item is not FAILED]
+
+    # ------------------------------------------------------------ parts
+
+    def add(self, name: str, item: Item) -> None:
+        """Add a link, actuator, load or loop."""
+        if self.refers_to_failure(item.values):
+            self.failed.add(name)
+            return
+        method: Callable[..., Any] = getattr(self.robot, _ADDERS[item.type])
+        values = self.realised(item)
+        if values is FAILED:
+            self.failed.add(name)
+            return
+        first = [values.pop(key, None) for key in _POSITIONAL.get(item.type, ())]
+        self.attempt(item.place, lambda: method(name, *first, **values), name)
+
+    def add_frame(self, name: str, item: Item) -> None:
+        """Add a frame, unless it was needed before."""
+        if name in self.done or name in self.failed:
+            return
+        if self.refers_to_failure(item.values):
+            self.failed.add(name)
+            return
+        self.done.add(name)
+        values = self.realised(item)
+        if values is not FAILED:
+            self.attempt(item.place, lambda: self.robot.add_frame(name, values.pop("parent"), **values), name)
+
+    def frame_before(self, name: str, frames: dict[str, Item]) -> None:
+        """Add a frame on which a link hangs, before the link."""
+        if name in frames and name not in self.done:
+            for parent in _references(frames[name].values.get("parent")):
+                if str(parent) != name:
+                    self.frame_before(str(parent), frames)
+            self.add_frame(name, frames[name])
+
+    def add_hydrodynamics(self, effect: Any) -> None:
+        """Say what the fluid does to some links."""
+        if effect is FAILED or self.refers_to_failure(effect.values):
+            return
+        values = dict(effect.values)
+        links = values.pop("links")
+        make = Hydrodynamics if effect.type == "Hydrodynamics" else getattr(Hydrodynamics, effect.type)
+        self.attempt(effect.place, lambda: self.robot.add_hydrodynamics([str(link) for link in links], make(**values)))
+
+    def realised(self, item: Item) -> Any:
+        """Arguments with names of materials and offsets of frames replaced by what they stand for."""
+        values = dict(item.values)
+        helix = values.pop("helical_routing", None)
+        if helix is not None:
+            both = sorted({"y", "z", "dy", "dz"} & set(values))
+            if both:
+                message = f"helical_routing says where it runs already; leave out {', '.join(both)}."
+                return item.place.child("helical_routing").fail(message)
+            values |= helix
+        material = values.get("material")
+        if isinstance(material, MaterialName):
+            if material not in self.materials:
+                message = f"there is no material named {str(material)!r}; {suggestion(str(material), self.materials)}"
+                item.place.child("material").fail(message)
+            found = self.materials.get(material, FAILED)
+            values["material"] = _ANY if found is FAILED else found
+        for key, value in values.items():
+            try:
+                values[key] = [self.frame(v) for v in value] if isinstance(value, list) else self.frame(value)
+            except (KeyError, TypeError, ValueError) as error:
+                return item.place.child(key).fail(str(error.args[0]))
+        return values
+
+    def frame(self, value: Any) -> Any:
+        """What stands for a frame, as the builder takes it."""
+        if isinstance(value, At):
+            return self.robot.resolve(str(value.name)).at(value.offset)
+        return str(value) if isinstance(value, Reference) else value
+
+    # ------------------------------------------------------------ errors
+
+    def attempt(self, place: Place, act: Callable[[], Any], name: str | None = None) -> None:
+        """Do it; an error is noted at its place."""
+        try:
+            act()
+        except (KeyError, TypeError, ValueError) as error:
+            message = str(error.args[0]) if error.args else str(error)
+            unknown = [
+                child
+                for _key, child in (place.children() if place.is_mapping else ())
+                if isinstance(child.value, str) and f"named {str(child.value)!r}" in message
+            ]
+            if unknown:
+                unknown[0].fail(message)
+            else:
+                place.blame(message)
+            if name is not None:
+                self.failed.add(name)
+
+    def refers_to_failure(self, values: dict[str, Any]) -> bool:
+        """Whether a part refers to one that is wrong."""
+        return any(str(r).partition("@")[0].partition(".")[0] in self.failed for r in _references(values))
+
+    # ------------------------------------------------------------ settings
+
+    def settings(self, section: str) -> dict[str, Any]:
+        """Arguments of a solver, with the names in them checked."""
+        values = self.sections.get(section)
+        if not values:
+            return {}
+        place = self.place.child(section)
+        robot = self.robot
+        lengths = [name for name, tendon in robot.tendons.items() if tendon.control == "length"]
+        links = [link.name for link in robot.links]
+        known = {"u": list(input_names(robot)), "motion": [*robot.motions, *lengths], "start": links, "velocity": links}
+        words = {"u": "input", "motion": "prescribed motion", "start": "link", "velocity": "link"}
+        for key, names in known.items():
+            given = values.get(key)
+            for name in given if isinstance(given, dict) else ():
+                if name not in names and name not in self.failed:
+                    message = f"there is no {words[key]} named {name!r}; {suggestion(name, names)}"
+                    place.child(key).child(name).fail(message, at_key=True)
+        return {
+            key: {n: v for n, v in value.items() if v is not FAILED} if isinstance(value, dict) else value
+            for key, value in values.items()
+        }
+
+
+def _references(value: Any) -> Iterator[Reference]:
+    """All names of other parts in an argument."""
+    if isinstance(value, MaterialName):
+        return
+    if isinstance(value, Reference):
+        yield value
+    elif isinstance(value, At):
+        yield value.name
+    elif isinstance(value, Along):
+        yield Reference(value.rod)
+    elif isinstance(value, dict):
+        for entry in value.values():
+            yield from _references(entry)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _references(entry)

@@ -1,0 +1,116 @@
+"""Functions of X or t in a model file: numbers, tapers, formulas and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..model.routing import Table
+from .expressions import Expression, constant
+from .kinds import (
+    Choice,
+    Kind,
+    Number,
+    Numbers,
+    Schema,
+    WriteError,
+    any_of,
+    array_schema,
+    fits,
+    flat,
+    is_number,
+    nested,
+    plain,
+    shape_name,
+    shaped,
+    shown,
+)
+from .records import Record
+from .source import FAILED, Place
+
+__all__ = ["TABLE", "Function", "function_error"]
+
+TABLE = Record("Table", Table, X=Numbers((-1,)), values=Numbers((-1,)), kind=Choice(("cubic", "linear")))
+
+
+def function_error(path: str, shape: bool = False) -> WriteError:
+    """The error for a Python function in a robot that is to be written."""
+    table = "" if shape else ", or a pl.Table of values"
+    return WriteError(
+        f"{path} is a Python function, which cannot be written to a model file. Give a formula instead, such as "
+        f"pl.Expression({'[0, ' + chr(39) + '2*X' + chr(39) + ', 0]' if shape else chr(39) + '0.02*(1 - X/2)' + chr(39)})"
+        f"{table}."
+    )
+
+
+class Function(Kind):
+    """A function of one variable: a number, a formula, for scalars a taper or table, for others lists of formulas."""
+
+    def __init__(self, *shapes: tuple[int, ...], variable: str = "X") -> None:
+        self.shapes = shapes or ((),)
+        self.variable = variable
+        self.tabled = () in self.shapes and variable == "X"
+        forms = [f"a number, a formula of {variable}" if shape == () else shape_name(shape) for shape in self.shapes]
+        if self.tabled:
+            forms[0] = "a number, a pair [at X=0, at X=1], a formula of X or a table {X: […], values: […]}"
+        self.wanted = " or ".join(forms)
+
+    def read(self, place: Place) -> Any:
+        if place.is_mapping and self.tabled:
+            return TABLE.read(place)
+        value = nested(place, self._entry)
+        if value is FAILED:
+            return FAILED
+        if not any(isinstance(v, str) and Expression(v).variable for v in flat(value)):
+            value = _numbers(value)
+        shape = np.shape(shaped(value))
+        if self.tabled and shape == (2,) and all(isinstance(v, float) for v in value):
+            return tuple(value)
+        if not fits(shape, self.shapes):
+            return self.wrong(place)
+        return Expression(value) if any(isinstance(v, str) for v in flat(value)) else value
+
+    def _entry(self, place: Place) -> Any:
+        """A number, or the checked text of a formula."""
+        if not isinstance(place.value, str):
+            return float(place.value) if is_number(place.value) else self.wrong(place)
+        try:
+            expression = Expression(str(place.value))
+        except ValueError as error:
+            return place.fail(str(error))
+        if expression.variable not in (None, self.variable):
+            return place.fail(
+                f"{shown(place.value)} depends on {expression.variable}, but here the variable is {self.variable}."
+            )
+        return str(place.value)
+
+    def write(self, value: Any, path: str) -> Any:
+        if isinstance(value, Expression):
+            if value.variable not in (None, self.variable):
+                raise WriteError(
+                    f"{path} = {value!r} depends on {value.variable}, but must be a function of {self.variable}."
+                )
+            return plain(value.plain())
+        if isinstance(value, Table):
+            return TABLE.write(value, path)
+        if callable(value):
+            raise function_error(path, () not in self.shapes)
+        return plain(np.asarray(value, dtype=float).tolist())
+
+    def schema(self, defs: Schema) -> Schema:
+        entry = {"anyOf": [{"type": "number"}, {"type": "string", "minLength": 1}]}
+        name = f"formula_of_{self.variable}"
+        defs.setdefault(name, {"description": f"A number, or a formula of {self.variable}.", **entry})
+        reference = {"$ref": f"#/$defs/{name}"}
+        options = [array_schema(shape, reference) for shape in self.shapes]
+        if self.tabled:
+            options += [array_schema((2,), Number().schema(defs)), TABLE.schema(defs)]
+        return any_of(options)
+
+
+def _numbers(value: Any) -> Any:
+    """Nested lists with formulas without variables replaced by their values."""
+    if isinstance(value, list):
+        return [_numbers(entry) for entry in value]
+    return constant(value) if isinstance(value, str) else value

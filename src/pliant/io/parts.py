@@ -1,0 +1,422 @@
+"""What the parts of a robot look like in a model file: materials, sections, shapes, joints, strains, tendons, water."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import basis as bases
+from ..basis import BASIS_KINDS, Basis
+from ..model.fluid import CircularFlow, EllipticFlow, FlatFlow, Flow, Hydrodynamics, SphereFlow
+from ..model.joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from ..model.loads import HalfSpace
+from ..model.routing import Along, helical_routing
+from ..model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Section
+from ..model.shapes import Box, Cylinder, Ellipsoid, Sphere
+from ..model.strains import STRAIN_NAMES, Strains
+from .expressions import Expression
+from .functions import Function, function_error
+from .kinds import Choice, Flag, Kind, Name, Number, Numbers, Reference, Schema, Whole
+from .places import AXIS, FRAME
+from .records import Record, Variants
+from .source import FAILED, Place
+
+__all__ = [
+    "ALONG",
+    "BASIS",
+    "HELIX",
+    "HYDRODYNAMICS",
+    "JOINT",
+    "MATERIAL",
+    "MATERIAL_OR_NAME",
+    "OBSTACLE_SHAPE",
+    "PATH",
+    "ROUTING",
+    "SECTION",
+    "SHAPE",
+    "STRAINS",
+    "MaterialName",
+    "hydrodynamics_values",
+]
+
+_NUMBER, _WHOLE, _FLAG, _SCALAR = Number(), Whole(), Flag(), Function()
+
+# ---------------------------------------------------------------- materials, sections, shapes
+
+_MATERIAL_RECORD = Record(
+    "Material",
+    Material,
+    young=_NUMBER,
+    poisson=_NUMBER,
+    shear_modulus=_NUMBER,
+    density=_NUMBER,
+    viscosity=_NUMBER,
+    damping_time=_NUMBER,
+)
+_MATERIAL_RECORD.aliases = {"E": "young", "nu": "poisson", "rho": "density", "G": "shear_modulus"}
+
+
+class MaterialName(Reference):
+    """The name of a material of the file."""
+
+    __slots__ = ()
+
+
+class _MaterialKind(Kind):
+    """A material, or the name of one."""
+
+    wanted = "the name of a material, or a mapping with young, poisson, density"
+
+    def read(self, place: Place) -> Any:
+        return MaterialName(place.value) if isinstance(place.value, str) else _MATERIAL_RECORD.read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        return str(value) if isinstance(value, str) else _MATERIAL_RECORD.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [{"type": "string", "minLength": 1}, _MATERIAL_RECORD.schema(defs)]}
+
+
+MATERIAL = _MATERIAL_RECORD
+MATERIAL_OR_NAME = _MaterialKind()
+
+_FACTORS: dict[str, Kind] = {"shear_factor": Numbers((), (2,)), "torsion_factor": _NUMBER}
+SECTION = Variants(
+    "section",
+    [
+        Record("Circle", Circle, [Circle, Section], radius=_SCALAR, **_FACTORS),
+        Record("Annulus", Annulus, [Annulus, Section], outer=_SCALAR, inner=_SCALAR, **_FACTORS),
+        Record("Rectangle", Rectangle, [Rectangle, Section], height=_SCALAR, width=_SCALAR, **_FACTORS),
+        Record("Ellipse", Ellipse, [Ellipse, Section], semi_y=_SCALAR, semi_z=_SCALAR, **_FACTORS),
+        Record(
+            "CustomSection",
+            CustomSection,
+            [CustomSection, Section],
+            area=_SCALAR,
+            Iy=_SCALAR,
+            Iz=_SCALAR,
+            J=_SCALAR,
+            **_FACTORS,
+        ),
+    ],
+)
+
+_BOX = Record("Box", Box, x=_NUMBER, y=_NUMBER, z=_NUMBER)
+_CYLINDER = Record("Cylinder", Cylinder, radius=_NUMBER, length=_NUMBER, axis=Choice(("x", "y", "z")))
+_SPHERE = Record("Sphere", Sphere, radius=_NUMBER)
+SHAPE = Variants("shape", [_BOX, _CYLINDER, _SPHERE, Record("Ellipsoid", Ellipsoid, x=_NUMBER, y=_NUMBER, z=_NUMBER)])
+OBSTACLE_SHAPE = Variants("shape of an obstacle", [Record("HalfSpace", HalfSpace), _SPHERE, _CYLINDER, _BOX])
+
+# ---------------------------------------------------------------- joints
+
+_SPRING: dict[str, Kind] = {
+    "stiffness": Numbers((), (-1,), (-1, -1)),
+    "damping": Numbers((), (-1,), (-1, -1)),
+    "rest": Numbers((), (-1,)),
+}
+JOINT = Variants(
+    "joint",
+    [
+        Record("Fixed", Fixed),
+        Record("Revolute", Revolute, axis=AXIS, **_SPRING),
+        Record("Prismatic", Prismatic, axis=AXIS, **_SPRING),
+        Record("Helical", Helical, axis=AXIS, pitch=_NUMBER, **_SPRING),
+        Record("Universal", Universal, axis1=AXIS, axis2=AXIS, **_SPRING),
+        Record("Cylindrical", Cylindrical, axis=AXIS, **_SPRING),
+        Record("Planar", Planar, normal=AXIS, **_SPRING),
+        Record("Spherical", Spherical, **_SPRING),
+        Record("Free", Free, **_SPRING),
+    ],
+)
+
+# ---------------------------------------------------------------- strains and their bases
+
+
+def _custom(function: Expression | list[float], degree: int, breakpoints: Any = ()) -> bases.Custom:
+    """Functions of your own.
+
+    Parameters
+    ----------
+    function : list
+        One formula of X for each function.
+    degree : int
+        Polynomial degree in each element, or for other functions a number that makes 2·degree + 2 Gauss points enough.
+    breakpoints : list
+        Increasing points inside (0, 1) where a function or a derivative jumps.
+    """
+    formulas = function if isinstance(function, Expression) else Expression(function)
+    return bases.Custom(formulas, formulas.shape[0], degree, breakpoints)
+
+
+_BASES = Variants(
+    "basis",
+    [
+        Record("Legendre", bases.Legendre, order=_WHOLE),
+        Record("Chebyshev", bases.Chebyshev, order=_WHOLE),
+        Record("Monomial", bases.Monomial, order=_WHOLE),
+        Record("Fourier", bases.Fourier, order=_WHOLE),
+        Record("PiecewiseConstant", bases.PiecewiseConstant, sections=Numbers((), (-1,))),
+        Record("LinearElements", bases.LinearElements, elements=_WHOLE),
+        Record("QuadraticElements", bases.QuadraticElements, elements=_WHOLE),
+        Record("HermiteElements", bases.HermiteElements, elements=_WHOLE),
+        Record("Gaussian", bases.Gaussian, functions=_WHOLE, width=_NUMBER),
+        Record("InverseMultiquadric", bases.InverseMultiquadric, functions=_WHOLE, width=_NUMBER),
+        Record("Custom", _custom, function=Function((-1,)), degree=_WHOLE, breakpoints=Numbers((-1,))),
+    ],
+)
+
+
+class _Sections(Kind):
+    """A number of sections, or the points between them."""
+
+    wanted = "a whole number, or a list of points inside (0, 1)"
+
+    def read(self, place: Place) -> Any:
+        return Numbers((-1,)).read(place) if place.is_list else _WHOLE.read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        return int(value) if isinstance(value, int) else Numbers((-1,)).write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [_WHOLE.schema(defs), Numbers((-1,)).schema(defs)]}
+
+
+_BASES.records["PiecewiseConstant"].fields["sections"] = _Sections()
+
+
+class _BasisKind(Kind):
+    """A whole number, or a basis."""
+
+    wanted = "a whole number (the order), or a basis such as {type: PiecewiseConstant, sections: 3}"
+
+    def read(self, place: Place) -> Any:
+        if place.is_mapping or isinstance(place.value, str):
+            return _BASES.read(place)
+        value = place.value
+        return int(value) if isinstance(value, int) and not isinstance(value, bool) else self.wrong(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        if isinstance(value, bases.Legendre):
+            return value.order
+        if isinstance(value, bases.Custom):
+            if not isinstance(value._function, Expression):
+                raise function_error(f"{path}.function", True)
+            own = {"function": value._function, "degree": value.degree, "breakpoints": value.breakpoints or None}
+            return _BASES.records["Custom"].write(own, path, {"type": "Custom"})
+        return _BASES.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [{"type": "integer", "minimum": 0}, _BASES.schema(defs)]}
+
+
+BASIS = _BasisKind()
+_KIND = Choice(tuple(BASIS_KINDS))
+_AXIS_YZ = Choice(("y", "z"))
+_PRESETS = {"order": BASIS, "basis": _KIND}
+_STRAINS = Variants(
+    "choice of strains",
+    [
+        Record(
+            "Strains",
+            Strains,
+            torsion=BASIS,
+            bending=BASIS,
+            bending_y=BASIS,
+            bending_z=BASIS,
+            stretch=BASIS,
+            shear=BASIS,
+            shear_y=BASIS,
+            shear_z=BASIS,
+            basis=_KIND,
+        ),
+        Record("kirchhoff", Strains.kirchhoff, **_PRESETS),
+        Record("kirchhoff_extensible", Strains.kirchhoff_extensible, **_PRESETS),
+        Record("reissner", Strains.reissner, linear_order=BASIS, **_PRESETS),
+        Record("planar_bending", Strains.planar_bending, axis=_AXIS_YZ, **_PRESETS),
+        Record("planar_extensible", Strains.planar_extensible, axis=_AXIS_YZ, **_PRESETS),
+        Record("planar_reissner", Strains.planar_reissner, axis=_AXIS_YZ, **_PRESETS),
+        Record("constant", Strains.constant),
+    ],
+    default="Strains",
+)
+
+
+class _StrainsKind(Kind):
+    """The free strains of a rod."""
+
+    wanted = _STRAINS.wanted
+
+    def read(self, place: Place) -> Any:
+        return _STRAINS.read(place)
+
+    def write(self, value: Strains, path: str) -> Any:
+        given: dict[str, Basis | None] = dict(zip(STRAIN_NAMES, value.bases))
+        for pair in ("bending", "shear"):
+            y, z = f"{pair}_y", f"{pair}_z"
+            if given[y] is not None and given[y] == given[z]:
+                given[pair] = given.pop(y)
+                del given[z]
+        return _STRAINS.records["Strains"].write(given, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return _STRAINS.schema(defs)
+
+
+STRAINS = _StrainsKind()
+
+# ---------------------------------------------------------------- tendons
+
+HELIX = Record("helical_routing", helical_routing, radius=Numbers((), (2,)), turns=_NUMBER, phase=_NUMBER)
+ROUTING: dict[str, Kind] = {
+    "y": _SCALAR,
+    "z": _SCALAR,
+    "start": _NUMBER,
+    "end": _NUMBER,
+    "dy": _SCALAR,
+    "dz": _SCALAR,
+    "helical_routing": HELIX,
+}
+
+
+def _along(rod: str, helical_routing: Mapping[str, Any] | None = None, **options: Any) -> Along:
+    """A stretch along a rod.
+
+    Parameters
+    ----------
+    rod : str
+        Name of the rod.
+    helical_routing : mapping
+        Instead of y and z: a helix around the axis, with radius [m], turns and phase [rad].
+    """
+    if helical_routing is not None and {"y", "z", "dy", "dz"} & set(options):
+        raise ValueError("helical_routing = … says where it runs already; leave out y, z, dy and dz.")
+    return Along(rod, **{**(helical_routing or {}), **options})
+
+
+ALONG = Record("Along", _along, [_along, Along], rod=Name("a rod"), **ROUTING, breaks=Numbers((-1,)))
+
+
+class _Path(Kind):
+    """A rod, a stretch along one, or a list of stretches and frames."""
+
+    wanted = "a rod, {rod: arm, y: …}, or a list of rods, stretches and frames"
+
+    def read(self, place: Place) -> Any:
+        if not place.is_list:
+            return self._piece(place)
+        pieces = [self._piece(entry) for entry in place.entries()]
+        return FAILED if FAILED in pieces else pieces
+
+    @staticmethod
+    def _piece(place: Place) -> Any:
+        return ALONG.read(place) if place.is_mapping and "rod" in place.value else FRAME.read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        return value
+
+    def schema(self, defs: Schema) -> Schema:
+        piece = {"anyOf": [FRAME.schema(defs), ALONG.schema(defs)]}
+        return {"anyOf": [piece, {"type": "array", "items": piece, "minItems": 1}]}
+
+
+PATH = _Path()
+
+# ---------------------------------------------------------------- water
+
+_CROSS: dict[str, Kind] = {"cx": _NUMBER, "cy": _NUMBER, "cz": _NUMBER, "by": _NUMBER, "bz": _NUMBER}
+_FLOWS: dict[str, tuple[type[Flow], dict[str, Kind]]] = {
+    "circular": (CircularFlow, _CROSS),
+    "elliptic": (EllipticFlow, {**_CROSS, "a": _SCALAR, "b": _SCALAR}),
+    "flat": (FlatFlow, {"width_axis": _AXIS_YZ, "cn": _NUMBER, "bn": _NUMBER, "width": _SCALAR}),
+    "sphere": (SphereFlow, {"cd": _NUMBER, "ca": _NUMBER}),
+}
+_FLOW = Variants(
+    "flow",
+    [Record(f"{name}_flow", cls, [cls, getattr(Hydrodynamics, name)], **own) for name, (cls, own) in _FLOWS.items()],
+    names={f"{name}_flow": name for name in _FLOWS},
+)
+_MATRIX = Function((3,), (6,), (6, 6))
+
+
+class _Coefficient(Kind):
+    """A matrix, its entries, formulas of them, or a flow."""
+
+    wanted = "3, 6 or 6×6 numbers or formulas of X, or a flow such as {type: circular}"
+
+    def read(self, place: Place) -> Any:
+        return _FLOW.read(place) if place.is_mapping or isinstance(place.value, str) else _MATRIX.read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        for name, (cls, _own) in _FLOWS.items():
+            if type(value) is cls:
+                return _FLOW.records[name].write(value, path, {"type": name})
+        return _MATRIX.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [_MATRIX.schema(defs), _FLOW.schema(defs)]}
+
+
+_COEFFICIENT = _Coefficient()
+_EFFECT: dict[str, Kind] = {
+    "links": Function((-1,)),  # replaced below: names
+    "drag": _COEFFICIENT,
+    "linear_drag": _MATRIX,
+    "added_mass": _COEFFICIENT,
+    "buoyancy": _FLAG,
+    "tail": _FLAG,
+    "volume": Function((), variable="X"),
+    "centre": Numbers((3,)),
+}
+
+
+class _Links(Kind):
+    """One link or several."""
+
+    wanted = "the name of a link, or a list of names"
+
+    def read(self, place: Place) -> Any:
+        if not place.is_list:
+            value = Name("a link").read(place)
+            return value if value is FAILED else [value]
+        names = [Name("a link").read(entry) for entry in place.entries()]
+        return FAILED if FAILED in names else names
+
+    def write(self, value: Any, path: str) -> Any:
+        return value[0] if len(value) == 1 else list(value)
+
+    def schema(self, defs: Schema) -> Schema:
+        name = {"type": "string", "minLength": 1}
+        return {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}
+
+
+_EFFECT["links"] = _Links()
+
+
+def _hydrodynamics_record(name: str, own: Mapping[str, Kind], like: Any) -> Record:
+    record = Record(name, None, [like, Hydrodynamics], **own, **_EFFECT)
+    record.required.add("links")
+    record.notes["links"] = "The link, or the links, on which the fluid acts so."
+    return record
+
+
+HYDRODYNAMICS = Variants(
+    "effect of the fluid",
+    [
+        _hydrodynamics_record("Hydrodynamics", {}, Hydrodynamics),
+        *(_hydrodynamics_record(name, own, getattr(Hydrodynamics, name)) for name, (_cls, own) in _FLOWS.items()),
+    ],
+    default="Hydrodynamics",
+)
+
+
+def hydrodynamics_values(effect: Hydrodynamics) -> tuple[str, dict[str, Any]]:
+    """Type and keys of an effect of the fluid."""
+    values = {key: getattr(effect, key) for key in _EFFECT if key != "links"}
+    for name, (cls, own) in _FLOWS.items():
+        if type(effect.drag) is cls and effect.drag == effect.added_mass:
+            values |= {"drag": None, "added_mass": None}
+            return name, {**{key: getattr(effect.drag, key) for key in own}, **values}
+        if type(effect.added_mass) is cls and effect.drag is not None:
+            values["added_mass"] = None
+            return name, {**{key: getattr(effect.added_mass, key) for key in own}, **values}
+    return "Hydrodynamics", values

@@ -1,0 +1,223 @@
+"""The sections ``simulation`` and ``statics`` of a model file: the arguments of `simulate` and `solve_statics`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.pose import Pose, rotate
+from ..solve.motion import Motion
+from ..solve.simulate import METHODS, simulate
+from ..solve.statics import solve_statics
+from .expressions import Expression
+from .functions import Function, function_error
+from .kinds import Choice, Flag, Kind, MappingOf, Number, Numbers, Schema, Whole
+from .places import AXIS
+from .records import Record
+from .source import FAILED, Place
+
+__all__ = ["SIMULATION", "STATICS", "PoseFormula"]
+
+_NUMBER, _FLAG = Number(), Flag()
+_OF_TIME = Function((), variable="t")
+_ANY_OF_TIME = Function((), (-1,), (-1, -1), variable="t")
+
+
+_ZERO = Expression(0.0)
+
+
+@dataclass(frozen=True)
+class PoseFormula:
+    """A pose that moves: a translation and a turn about an axis, both formulas of t.
+
+    Parameters
+    ----------
+    translation : Expression
+        Three formulas [m].
+    axis : str or tuple
+        Axis of the turn.
+    angle : Expression
+        [rad].
+    """
+
+    translation: Expression
+    axis: Any = "z"
+    angle: Expression = _ZERO
+
+    def __call__(self, t: float) -> NDArray[np.float64]:
+        """The pose at t as a 4×4 matrix."""
+        return Pose(self.translation(t), rotate(self.axis, self.angle(t)).rotation).matrix
+
+
+class _PoseFormulaKind(Kind):
+    """A translation and a turn, as formulas of t."""
+
+    wanted = "a mapping such as {translation: ['0.1*sin(t)', 0, 0], rotate: [z, '0.5*t']}"
+    _vector = Function((3,), variable="t")
+
+    def read(self, place: Place) -> Any:
+        if not place.is_mapping or not set(place.value) <= {"translation", "rotate"}:
+            return self.wrong(place)
+        moved = self._vector.read(place.child("translation")) if "translation" in place.value else [0.0, 0.0, 0.0]
+        axis, angle = "z", 0.0
+        if "rotate" in place.value:
+            turn = place.child("rotate")
+            if not turn.is_list or len(turn.value) != 2:
+                return turn.fail("an axis and an angle are needed, such as [z, '0.5*t'].")
+            axis, angle = AXIS.read(turn.entries()[0]), _OF_TIME.read(turn.entries()[1])
+        if any(value is FAILED for value in (moved, axis, angle)):
+            return FAILED
+        return PoseFormula(_formula(moved), axis, _formula(angle))
+
+    def write(self, value: PoseFormula, path: str) -> Any:
+        turn = [AXIS.write(value.axis, path), _OF_TIME.write(value.angle, path)]
+        return {"translation": self._vector.write(value.translation, path), "rotate": turn}
+
+    def schema(self, defs: Schema) -> Schema:
+        turn = {
+            "type": "array",
+            "prefixItems": [AXIS.schema(defs), _OF_TIME.schema(defs)],
+            "minItems": 2,
+            "maxItems": 2,
+        }
+        properties = {"translation": self._vector.schema(defs), "rotate": turn}
+        defs["PoseFormula"] = {"type": "object", "properties": properties, "additionalProperties": False}
+        return {"$ref": "#/$defs/PoseFormula"}
+
+
+def _formula(value: Any) -> Expression:
+    return value if isinstance(value, Expression) else Expression(value)
+
+
+_POSE_FORMULA = _PoseFormulaKind()
+
+
+class _Value(Kind):
+    """Numbers and formulas of t, or a moving pose."""
+
+    wanted = "numbers, formulas of t, or a moving pose " + _POSE_FORMULA.wanted
+
+    def read(self, place: Place) -> Any:
+        return _POSE_FORMULA.read(place) if place.is_mapping else _ANY_OF_TIME.read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        return _POSE_FORMULA.write(value, path) if isinstance(value, PoseFormula) else _ANY_OF_TIME.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [_ANY_OF_TIME.schema(defs), _POSE_FORMULA.schema(defs)]}
+
+
+def _motion(**formulas: Any) -> Motion:
+    return Motion(**{key: value if callable(value) else Expression(value) for key, value in formulas.items()})
+
+
+_MOTION_RECORD = Record("Motion", _motion, Motion, position=_Value(), velocity=_ANY_OF_TIME, acceleration=_ANY_OF_TIME)
+
+
+class _MotionKind(Kind):
+    """A prescribed motion."""
+
+    wanted = "a number, a formula of t, a list of them, or a mapping with position, velocity and acceleration"
+
+    def read(self, place: Place) -> Any:
+        return _MOTION_RECORD.read(place) if place.is_mapping else _ANY_OF_TIME.read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        if isinstance(value, Motion):
+            return _MOTION_RECORD.write(value, path)
+        if isinstance(value, PoseFormula):
+            return {"position": _POSE_FORMULA.write(value, path)}
+        return _ANY_OF_TIME.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [_ANY_OF_TIME.schema(defs), _MOTION_RECORD.schema(defs)]}
+
+
+class _State(Kind):
+    """Coordinates: words, a list, or lists by link."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        named = "".join(f"{word}, " for word in words)
+        self.wanted = f"{named}a list of all coordinates, or a mapping from links to theirs"
+        self._by_link = MappingOf(Numbers((), (-1,)))
+
+    def read(self, place: Place) -> Any:
+        if isinstance(place.value, str):
+            return str(place.value) if place.value in self.words else self.wrong(place)
+        if place.is_mapping:
+            given = self._by_link.read(place)
+            return FAILED if any(value is FAILED for value in given.values()) else given
+        return Numbers((-1,)).read(place) if place.is_list else self.wrong(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        if isinstance(value, str):
+            return value
+        return self._by_link.write(value, path) if isinstance(value, dict) else Numbers((-1,)).write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        words = [{"enum": list(self.words)}] if self.words else []
+        return {"anyOf": [*words, Numbers((-1,)).schema(defs), self._by_link.schema(defs)]}
+
+
+class _Inputs(MappingOf):
+    """Inputs by name."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind)
+        self.wanted = "a mapping from inputs to their values"
+
+    def write(self, value: Any, path: str) -> Any:
+        if callable(value):
+            raise function_error(path)
+        if not isinstance(value, dict):
+            raise TypeError(f"{path} = {value!r} must be a dictionary by name to be written to a model file.")
+        return super().write(value, path)
+
+
+_ALIASES = {"inputs": "u", "input": "u", "motions": "motion", "time": "duration", "dt": "step", "tolerance": "rtol"}
+
+SIMULATION = Record(
+    "simulation",
+    dict,
+    simulate,
+    duration=_NUMBER,
+    u=_Inputs(_OF_TIME),
+    tau=Function((-1,), variable="t"),
+    motion=_Inputs(_MotionKind()),
+    start=_State("neutral", "statics"),
+    velocity=_State(),
+    t0=_NUMBER,
+    method=Choice(tuple(METHODS)),
+    step=_NUMBER,
+    rho=_NUMBER,
+    solver=Choice(("auto", "dense", "tree")),
+    rtol=_NUMBER,
+    atol=_NUMBER,
+    max_step=_NUMBER,
+    first_step=_NUMBER,
+    newton_tolerance=_NUMBER,
+    output=Numbers((), (-1,)),
+    project_velocity=_FLAG,
+    baumgarte=_NUMBER,
+)
+SIMULATION.aliases = _ALIASES
+
+STATICS = Record(
+    "statics",
+    dict,
+    solve_statics,
+    u=_Inputs(_NUMBER),
+    tau=Numbers((-1,)),
+    motion=_Inputs(_MotionKind()),
+    start=_State("neutral"),
+    tolerance=_NUMBER,
+    iterations=Whole(),
+    radius=_NUMBER,
+    stable=_FLAG,
+    load_steps=Whole(),
+)
+STATICS.aliases = {"inputs": "u", "input": "u", "motions": "motion"}

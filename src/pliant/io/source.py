@@ -1,0 +1,231 @@
+"""Text of a model file → values that know where they stand, so that errors can say file, line, column and path."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FAILED", "Document", "ModelFileError", "Place", "Problem", "load_text", "parse", "suggestion"]
+
+FAILED: Any = object()
+"""What reading gives where the file is wrong; the error has been noted."""
+
+_LARGEST = 200_000  # values in a file, with everything that aliases repeat
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One error in a model file.
+
+    Attributes
+    ----------
+    path : str
+        Where in the description, for instance ``"links.arm.strains.bending"``.
+    message : str
+    line, column : int or None
+        Where in the text, counted from 1.
+    """
+
+    path: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+
+    def show(self, name: str) -> str:
+        """One line, beginning as compilers do."""
+        where = f"{name}:{self.line}:{self.column}: " if self.line is not None else f"{name}: "
+        return f"{where}{self.path}: {self.message}" if self.path else f"{where}{self.message}"
+
+
+class ModelFileError(ValueError):
+    """Everything that is wrong with a model file.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file.
+    problems : tuple of Problem
+    """
+
+    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
+        self.name = name
+        self.problems = tuple(sorted(problems, key=lambda p: (p.line or 0, p.column or 0)))
+        count = len(self.problems)
+        head = "" if count == 1 else f"{count} problems in {name}:\n"
+        super().__init__(head + "\n".join(problem.show(name) for problem in self.problems))
+
+
+@dataclass
+class Document:
+    """A model file that is being read: its name and the problems found so far."""
+
+    name: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise everything that was found."""
+        if self.problems:
+            raise ModelFileError(self.name, self.problems)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value in a file, with its path and position."""
+
+    value: Any
+    document: Document
+    path: tuple[str, ...] = ()
+    line: int | None = None
+    column: int | None = None
+    key_position: tuple[int | None, int | None] = (None, None)
+
+    def fail(self, message: str, *, at_key: bool = False) -> Any:
+        """Note a problem here (or at the key of this value) and return `FAILED`."""
+        line, column = self.key_position if at_key and self.key_position[0] is not None else (self.line, self.column)
+        self.document.problems.append(Problem(".".join(self.path), message, line, column))
+        return FAILED
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether the value is a mapping."""
+        return isinstance(self.value, Mapping)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the value is a list."""
+        return isinstance(self.value, (list, tuple))
+
+    def child(self, key: Any) -> Place:
+        """The value of a key."""
+        marks = getattr(self.value, "lc", None)
+        line, column, at = self.line, self.column, (self.line, self.column)
+        try:
+            assert marks is not None
+            line, column = (n + 1 for n in marks.value(key))
+            at = tuple(n + 1 for n in marks.key(key))
+        except (AssertionError, KeyError, TypeError, AttributeError):
+            pass  # no positions: made by a program, or taken over from another mapping
+        return Place(self.value[key], self.document, (*self.path, str(key)), line, column, at)
+
+    def children(self) -> Iterator[tuple[Any, Place]]:
+        """Keys and values of a mapping."""
+        for key in self.value:
+            yield key, self.child(key)
+
+    def entries(self) -> list[Place]:
+        """The values of a list."""
+        marks = getattr(self.value, "lc", None)
+        out = []
+        for k, entry in enumerate(self.value):
+            line, column = self.line, self.column
+            try:
+                assert marks is not None
+                line, column = (n + 1 for n in marks.item(k))
+            except (AssertionError, KeyError, TypeError, AttributeError):
+                pass
+            path = (*self.path[:-1], f"{self.path[-1]}[{k}]") if self.path else (f"[{k}]",)
+            out.append(Place(entry, self.document, path, line, column, (line, column)))
+        return out
+
+    def blame(self, message: str) -> None:
+        """Note a problem at the key that a message of the builder speaks of; here if it speaks of none."""
+        best: tuple[int, Place] | None = None
+        for key, child in self.children() if self.is_mapping else ():
+            pattern = rf"\b{re.escape(str(key))}(?:\[[^\]]*\]|\([^)]*\))?(?: = | has | must | is | needs |:)"
+            found = re.search(pattern, message)
+            if found and (best is None or found.start() < best[0]):
+                best = found.start(), child
+        (self if best is None else best[1]).fail(message)
+
+
+def suggestion(name: str, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> str:
+    """ "did you mean …?" or a list of what is known."""
+    options = list(known)
+    if aliases and aliases.get(name) in options:
+        return f"did you mean {aliases[name]!r}?"
+    folded = [k for k in options if k.lower() == name.lower()]
+    close = folded or difflib.get_close_matches(name, options, n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"allowed: {', '.join(options) or 'none'}."
+
+
+def parse(text: str, name: str, *, is_json: bool = False) -> Place:
+    """Read YAML or JSON.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        Of the file, for messages.
+    is_json : bool
+        Whether it must be JSON.
+
+    Returns
+    -------
+    Place
+        The whole file.
+
+    Raises
+    ------
+    ModelFileError
+        If the text is neither.
+    """
+    try:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    except ImportError:
+        raise ImportError("model files need ruamel.yaml: pip install 'pliant[io]'.") from None
+    document = Document(name)
+    if is_json:
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ModelFileError(
+                name, [Problem("", f"not valid JSON: {error.msg}.", error.lineno, error.colno)]
+            ) from None
+        text = text.replace("\t", " ")  # JSON is YAML but for tabs
+    try:
+        data = YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        at = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
+        raise ModelFileError(name, [Problem("", f"not valid YAML: {what}.", *at)]) from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise ModelFileError(name, [Problem("", f"not valid YAML: {error}.")]) from None
+    _check_size(data, document)
+    return Place(data, document, (), 1, 1)
+
+
+def load_text(source: str | Path) -> tuple[str, str, bool]:
+    """Text, name and whether it is JSON, of a path or of text itself."""
+    if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("{") or ": " in source):
+        return source, "<text>", False
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"there is no model file {str(path)!r}; give the path of a .yaml or .json file."
+        ) from None
+    except UnicodeDecodeError:
+        raise ModelFileError(str(path), [Problem("", "not a text file (UTF-8 is needed).")]) from None
+    return text, str(path), path.suffix.lower() == ".json"
+
+
+def _check_size(data: Any, document: Document) -> None:
+    """Refuse files that aliases blow up."""
+    count, stack = 0, [data]
+    while stack:
+        value = stack.pop()
+        count += 1
+        if count > _LARGEST:
+            raise ModelFileError(document.name, [Problem("", f"it has more than {_LARGEST} values.")])
+        if isinstance(value, Mapping):
+            stack.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            stack.extend(value)

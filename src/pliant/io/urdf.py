@@ -1,0 +1,260 @@
+"""Rigid robots from URDF files."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from ..model.pose import Pose
+from ..model.robot import Robot
+from ..model.shapes import Box, Cylinder, Inertia, Shape, Sphere
+from ..model.validate import choice
+
+__all__ = ["ImportedRobot", "UrdfJoint", "load_urdf", "read_urdf"]
+
+Array = NDArray[np.float64]
+_SAME = 1e-6  # m: how far the centre of a shape may be from the centre of mass
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """What a URDF file says about a joint besides its place; pliant does not enforce limits.
+
+    Attributes
+    ----------
+    link : str
+        The link that it carries; in pliant the joint is that of this link.
+    kind : str
+        Its type in the file.
+    lower, upper : float or None
+        Limits of its coordinate [rad, m].
+    velocity, effort : float or None
+        Largest speed [rad/s, m/s] and torque or force [N m, N].
+    """
+
+    link: str
+    kind: str
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True)
+class ImportedRobot:
+    """A robot from a URDF file and what else the file says.
+
+    Attributes
+    ----------
+    robot : Robot
+    joints : dict of UrdfJoint
+        By the name of the joint, without fixed ones.
+    notes : tuple of str
+        What was left out or changed.
+    """
+
+    robot: Robot
+    joints: dict[str, UrdfJoint]
+    notes: tuple[str, ...]
+
+
+def load_urdf(
+    path: str | Path, *, base: Literal["fixed", "free"] = "fixed", gravity: ArrayLike = (0.0, 0.0, -9.81)
+) -> Robot:
+    """Make a robot from a URDF file: rigid bodies with the names of the file; rods can then be added to it.
+
+    Parameters
+    ----------
+    path : path
+    base : "fixed" or "free"
+        Whether the root link is fixed to the world or floats. A root named "world" is the world itself.
+    gravity : array (3,)
+        [m/s²].
+
+    Returns
+    -------
+    Robot
+        One body for each link; its frame is the link's, its joint that which carries the link. Links on fixed joints are
+        welded to what carries them, also if they have no mass (tool frames).
+
+    Warns
+    -----
+    UserWarning
+        If the file has something that changes the motion and is not supported: mimic joints and dry friction.
+        `read_urdf` lists all that was left out, and limits of joints.
+
+    Examples
+    --------
+    >>> robot = load_urdf("arm.urdf")  # doctest: +SKIP
+    >>> robot.add_rod("finger", parent="tool0", ...)  # doctest: +SKIP
+    """
+    return read_urdf(path, base=base, gravity=gravity).robot
+
+
+def read_urdf(
+    path: str | Path, *, base: Literal["fixed", "free"] = "fixed", gravity: ArrayLike = (0.0, 0.0, -9.81)
+) -> ImportedRobot:
+    """Read a URDF file, with the limits of its joints and notes on what was left out; see `load_urdf`."""
+    choice("base", base, ("fixed", "free"))
+    parsed = _parse(Path(path))
+    return _Importer(parsed, base, gravity).run()
+
+
+def _parse(path: Path) -> Any:
+    try:
+        import yourdfpy
+    except ImportError:
+        raise ImportError("reading URDF needs yourdfpy: pip install 'pliant[urdf]'.") from None
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no URDF file {str(path)!r}.")
+    try:
+        loaded = yourdfpy.URDF.load(str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False)
+    except Exception as error:  # the parser raises whatever its parts raise
+        raise ValueError(f"{path}: not a readable URDF file: {error}") from None
+    return loaded.robot
+
+
+class _Importer:
+    """Turns parsed links and joints into bodies, parents first."""
+
+    def __init__(self, parsed: Any, base: str, gravity: ArrayLike) -> None:
+        self.parsed, self.base = parsed, base
+        self.robot = Robot(parsed.name or "robot", gravity=gravity)
+        self.joints: dict[str, UrdfJoint] = {}
+        self.notes: list[str] = []
+
+    def run(self) -> ImportedRobot:
+        links = {link.name: link for link in self.parsed.links}
+        carried: dict[str, list[Any]] = {}
+        for joint in self.parsed.joints:
+            for end in (joint.parent, joint.child):
+                if end not in links:
+                    raise ValueError(f"URDF joint {joint.name!r}: there is no link {end!r}.")
+            carried.setdefault(joint.parent, []).append(joint)
+        children = [joint.child for joint in self.parsed.joints]
+        twice = sorted({name for name in children if children.count(name) > 1})
+        if twice:
+            raise ValueError(
+                f"URDF link {twice[0]!r} is carried by several joints; close loops with add_loop afterwards."
+            )
+        roots = [name for name in links if name not in children]
+        if len(roots) != 1:
+            raise ValueError(
+                f"URDF file: exactly one root link is needed, but there are {len(roots)}: {', '.join(roots)}."
+            )
+        (root,) = roots
+        is_world = root == "world"
+        if is_world and links[root].inertial is not None and (links[root].inertial.mass or 0) > 0:
+            self.notes.append("link 'world' is the world itself; its inertia was left out")
+        if not is_world:
+            self.add(links[root], None, Free() if self.base == "free" else Fixed(), Pose())
+        stack = [(joint, is_world) for joint in reversed(carried.get(root, []))]
+        while stack:
+            joint, at_world = stack.pop()
+            floats = at_world and self.base == "free" and joint.type == "fixed"
+            kind = Free() if floats else self.joint(joint)
+            self.add(links[joint.child], None if at_world else self.name(joint.parent), kind, _pose(joint.origin))
+            stack += [(child, False) for child in reversed(carried.get(joint.child, []))]
+        return ImportedRobot(self.robot, self.joints, tuple(self.notes))
+
+    def name(self, name: str) -> str:
+        """A name without the characters that have a meaning in pliant."""
+        return name.replace(".", "_").replace("@", "_")
+
+    def joint(self, joint: Any) -> Joint:
+        """The joint, with its limits noted."""
+        kind = joint.type
+        if kind == "fixed":
+            return Fixed()
+        limit = joint.limit
+        limits = {} if limit is None else {k: getattr(limit, k) for k in ("lower", "upper", "velocity", "effort")}
+        self.joints[joint.name] = UrdfJoint(self.name(joint.child), kind, **limits)
+        if joint.mimic is not None:
+            self.warn(f"joint {joint.name!r} mimics {joint.mimic.joint!r}; here it moves on its own")
+        damping = 0.0
+        if joint.dynamics is not None:
+            damping = joint.dynamics.damping or 0.0
+            if joint.dynamics.friction:
+                self.warn(f"joint {joint.name!r}: dry friction was left out")
+        axis = [1.0, 0.0, 0.0] if joint.axis is None else np.asarray(joint.axis, dtype=float)
+        makers = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar}
+        if kind in makers:
+            return makers[kind](axis, damping=damping)
+        if kind == "floating":
+            return Free(damping=damping)
+        raise ValueError(f"URDF joint {joint.name!r}: type {kind!r} is unknown.")
+
+    def add(self, link: Any, parent: str | None, joint: Joint, offset: Pose) -> None:
+        """Add a link."""
+        name = self.name(link.name)
+        if name != link.name:
+            self.notes.append(f"link {link.name!r} is named {name!r}: '.' and '@' have a meaning of their own")
+        inertia = self.inertia(link)
+        shape = self.shape(link, inertia)
+        self.robot.add_body(name, parent=parent, joint=joint, offset=offset, inertia=inertia, shape=shape)
+
+    def inertia(self, link: Any) -> Inertia | None:
+        """Inertia in the link's frame; None without mass."""
+        given = link.inertial
+        if given is None or not given.mass:
+            if given is not None and given.inertia is not None and np.any(given.inertia):
+                self.notes.append(f"link {link.name!r} has an inertia but no mass; the inertia was left out")
+            return None
+        origin = _pose(given.origin)
+        try:
+            own = Inertia(given.mass, (0.0, 0.0, 0.0), np.zeros(3) if given.inertia is None else given.inertia)
+        except ValueError as error:
+            raise ValueError(f"URDF link {link.name!r}: {error}") from None
+        return own.transformed(origin)
+
+    def shape(self, link: Any, inertia: Inertia | None) -> Shape | None:
+        """A primitive that sits at the centre of mass along the body's axes, if the link has just one."""
+        for parts, word in ((link.visuals, "visual"), (link.collisions, "collision")):
+            if any(part.geometry is not None and part.geometry.mesh is not None for part in parts):
+                self.notes.append(f"link {link.name!r}: a {word} mesh was left out")
+        if inertia is None:
+            return None
+        for parts in (link.visuals, link.collisions):
+            if len(parts) == 1 and parts[0].geometry is not None:
+                pose = _pose(parts[0].origin)
+                if np.linalg.norm(pose.translation - inertia.com) <= _SAME:
+                    shape = _primitive(parts[0].geometry, pose.rotation)
+                    if shape is not None:
+                        return shape
+        return None
+
+    def warn(self, note: str) -> None:
+        """A note on something that changes the motion."""
+        self.notes.append(note)
+        warnings.warn(f"URDF: {note}.", UserWarning, stacklevel=5)
+
+
+def _pose(origin: Any) -> Pose:
+    """The pose of an origin: a 4×4 matrix, or None."""
+    if origin is None:
+        return Pose()
+    matrix = np.asarray(origin, dtype=float)
+    return Pose(matrix[:3, 3], matrix[:3, :3])
+
+
+def _primitive(geometry: Any, rotation: Array) -> Shape | None:
+    """A box, cylinder or sphere, if its axes are axes of the body."""
+    if geometry.sphere is not None:
+        return Sphere(geometry.sphere.radius)
+    turn = np.abs(rotation)
+    if np.abs(turn - turn.round()).max() > 1e-9:
+        return None
+    order = turn.round().argmax(axis=1)  # which own axis lies along each body axis
+    if geometry.box is not None:
+        size = np.asarray(geometry.box.size, dtype=float)[order]
+        return Box(*size.tolist())
+    if geometry.cylinder is not None:
+        axis: Any = "xyz"[int(np.flatnonzero(order == 2)[0])]
+        return Cylinder(geometry.cylinder.radius, geometry.cylinder.length, axis)
+    return None
