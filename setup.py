@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-EXAMPLES = sorted(Path("examples").glob("*.py"))
+EXAMPLES = sorted([*Path("examples").glob("*.py"), *Path("examples").glob("models/*.yaml")])
 
 
 class BuildWithExamples(build_py):

@@ -7,6 +7,7 @@ from PIL import Image
 BUILD, DOCS = Path("build/gallery"), Path("docs/figures/gallery")
 USUAL = ("snapshots", "shapes", "shape")
 CHOICE = {
+    "constant_strain_cantilever": "tip",
     "duality": "robot",
     "large_deflections": "bend",
     "octopus_arm": "out_of_plane",
@@ -33,7 +34,9 @@ def main() -> None:
     for folder in sorted(path for path in BUILD.iterdir() if path.is_dir()):
         wanted = [CHOICE[folder.name]] if folder.name in CHOICE else USUAL
         shrink(
-            next(folder / f"{name}.png" for name in wanted if (folder / f"{name}.png").exists()),
+            next(
+                folder / f"{name}.png" for name in wanted if (folder / f"{name}.png").exists()
+            ),
             DOCS / f"{folder.name}.png",
         )
 

@@ -1,7 +1,7 @@
 """A beam with a force at its tip that turns along with it: [004] test 2, a follower load up to 130 kN.
 
 A clamped beam of 100 m, radius 0.57 m (printed as the diameter), E = 401.5 MPa; the force stays normal to the tip. It has no
-potential, and beyond 30 kN the stiffness is not positive definite any more, so the equilibria are followed by continuation
+potential, and beyond 46 kN the stiffness is not positive definite any more, so the equilibria are followed by continuation
 rather than by descent. Seen from the tip, force and moment are known, so that the exact elastica is an initial value problem.
 The paper prints figures only; its five monomials are good for 0.9 m of the 100 m at 130 kN.
 """

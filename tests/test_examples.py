@@ -1,6 +1,7 @@
 """Every example runs and its check passes; the gallery lists and draws them."""
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,13 @@ def test_gallery_draws(name, tmp_path):
 def test_unknown_example():
     with pytest.raises(KeyError, match="did you mean 'buckling'"):
         gallery.run("bucklin")
+
+
+def test_every_example_is_in_the_gallery_with_a_small_picture():
+    docs = Path(__file__).parent.parent / "docs"
+    text = (docs / "gallery.md").read_text(encoding="utf-8")
+    for example in EXAMPLES:
+        picture = docs / "figures" / "gallery" / f"{example.name}.png"
+        assert f"(../examples/{example.name}.py)" in text
+        assert f"(figures/gallery/{example.name}.png)" in text
+        assert picture.stat().st_size <= 60_000

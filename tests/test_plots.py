@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.viz import drawing, plots, style, video
+from pliant.viz import drawing, plots, polygons, style, units, video
 
 mpl.use("Agg", force=True)
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -126,11 +126,11 @@ def test_coordinates_of_a_free_body():
 
 
 def test_inputs_have_units(run):
-    units = {"cable": "N", "air": "Pa", "turn": "N m", "push": "N"}
-    assert plots.input_units(run.system) == units
+    expected = {"cable": "N", "air": "Pa", "turn": "N m", "push": "N"}
+    assert units.input_units(run.system) == expected
     shown = lines(run.plot_inputs())
     for k, name in enumerate(run.system.input_names):
-        np.testing.assert_array_equal(shown[f"{name} [{units[name]}]"][1], run.u[:, k])
+        np.testing.assert_array_equal(shown[f"{name} [{expected[name]}]"][1], run.u[:, k])
     assert run.plot_inputs("cable").get_ylabel() == "tension [N]"
     assert run.plot_inputs("turn").get_ylabel() == "torque [N m]"
 
@@ -219,7 +219,7 @@ def test_shape_has_the_thickness_of_the_rod(run):
     corners = np.concatenate([path.vertices for c in ax.collections for path in c.get_paths()])
     at_base = corners[np.abs(corners[:, 0]) < 1e-9]
     assert np.isclose(at_base[:, 1].max(), 0.02, atol=1e-3)  # radius of the arm where it starts
-    faces, kinds = drawing.Scene(system).polygons(q)
+    faces, kinds = polygons.Scene(system).polygons(q)
     assert np.isclose(np.concatenate(faces)[:, 0].max(), 0.415, atol=1e-6)  # the ball at the tip
     assert set(kinds) == {"rod", "body"}
     assert "cable" in lines(drawing.plot_shape(system, q, legend=True))

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..model.links import Body, Rod
-from ..model.loads import HalfSpace
-from ..model.routing import Along
-from ..model.shapes import Box, Cylinder, Ellipsoid, Shape, Sphere
 from ..model.validate import choice, integer
 from ..system import System
+from .polygons import Scene
 from .style import COLORS, axes, ramp
 from .style import legend as legend_of
 
 __all__ = [
     "VIEWS",
     "Canvas",
-    "Scene",
     "draw_robot",
     "draw_surroundings",
     "plot_configurations",
@@ -30,170 +25,9 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-_ROD, _BODY, _TENDON, _OBSTACLE = COLORS[0], "#9a9fa6", COLORS[1], "#d9d4c7"
+_ROD, _BODY, _OBSTACLE = COLORS[0], "#9a9fa6", "#d9d4c7"
 _AZIMUTH, _ELEVATION = -58.0, 22.0  # of the viewer in space [degrees]
-_THIN = 0.004  # of the size of the picture: a rod that is thinner is drawn as a line too
 VIEWS = ("3d", "xy", "xz", "yz", "yx", "zx", "zy")
-
-
-class Scene:
-    """Polygons and lines of a robot, for any configuration."""
-
-    def __init__(self, system: System, *, tendons: bool = True, frames: bool | Sequence[str] = False) -> None:
-        self.system = system
-        self.robot = system.robot
-        rods = [link for link in self.robot.links if link.is_rod]
-        self.X = np.linspace(0.0, 1.0, int(np.clip(160 / max(len(rods), 1), 8, 48)))
-        self.around = 16 if len(rods) < 6 else 8
-        self.tendons = tendons
-        self.frames = list(self.robot.frames) if frames is True else list(frames or ())
-        self.size = self._size()
-
-    def _size(self) -> float:
-        points = [self.system.pose(link.name, self.system.neutral())[:3, 3] for link in self.robot.links]
-        span = float(np.ptp(points, axis=0).max()) if points else 0.0
-        lengths = [link.content.length for link in self.robot.links if isinstance(link.content, Rod)]
-        return max(span, *lengths, 1e-9) if lengths else max(span, 1e-9)
-
-    def polygons(self, q: Array) -> tuple[list[Array], list[str]]:
-        """Faces of rods and bodies, each (corners, 3), and whether each belongs to a "rod" or a "body"."""
-        faces: list[Array] = []
-        kinds: list[str] = []
-        for link in self.robot.links:
-            content = link.content
-            if isinstance(content, Rod):
-                new = self._tube(link.name, content, q)
-            elif isinstance(content, Body) and content.shape is not None:
-                g = self.system.pose(link.name, q)
-                centre = content.inertia.com if content.inertia is not None else np.zeros(3)
-                new = [g[:3, 3] + (face + centre) @ g[:3, :3].T for face in _solid(content.shape)]
-            else:
-                new = []
-            faces += new
-            kinds += ["rod" if link.is_rod else "body"] * len(new)
-        return faces, kinds
-
-    def _tube(self, name: str, rod: Rod, q: Array) -> list[Array]:
-        if rod.section is None:
-            return []
-        g = self.system.rod_poses(name, q, self.X)
-        outline = rod.section.outline(self.X, self.around)
-        points = g[:, None, :3, 3] + np.einsum("mij,mnj->mni", g[:, :3, 1:3], outline)
-        return _closed(points)
-
-    def centrelines(self, q: Array) -> dict[str, Array]:
-        """Points of the axes of the rods, each (m, 3)."""
-        names = [link.name for link in self.robot.links if link.is_rod]
-        return {name: self.system.rod_poses(name, q, self.X)[:, :3, 3] for name in names}
-
-    def is_thin(self, name: str) -> bool:
-        """Whether a rod needs a line to be seen."""
-        rod = self.robot.link(name).content
-        assert isinstance(rod, Rod)
-        return rod.section is None or float(rod.section.extent(self.X).max()) < _THIN * self.size
-
-    def lines(self, q: Array) -> dict[str, Array]:
-        """Points of the tendons, each (m, 3)."""
-        out = {}
-        for name, tendon in self.robot.tendons.items() if self.tendons else ():
-            points = []
-            for piece in tendon.path:
-                if isinstance(piece, Along):
-                    X = np.linspace(piece.start, piece.end, len(self.X))
-                    order = np.argsort(X)
-                    g = np.empty((len(X), 4, 4))
-                    g[order] = self.system.rod_poses(piece.rod, q, X[order])
-                    points.append(g[:, :3, 3] + np.einsum("mij,mj->mi", g[:, :3, :3], piece.offsets(X)[0]))
-                else:
-                    points.append(self.system.pose(piece, q)[None, :3, 3])
-            out[name] = np.concatenate(points)
-        return out
-
-    def skeletons(self, q: Array) -> dict[str, Array]:
-        """Bodies without a shape: lines (m, 3) between their origin and what is attached to them, or only the origin."""
-        frames = [*self.robot.frames.values(), *(link.parent for link in self.robot.links)]
-        frames += [frame for loop in self.robot.loops.values() for frame in (loop.a, loop.b)]
-        out = {}
-        for link in self.robot.links:
-            if isinstance(link.content, Body) and link.content.shape is None:
-                g = self.system.pose(link.name, q)
-                ends = [g[:3, 3] + g[:3, :3] @ f.offset.translation for f in frames if f.link == link.name]
-                out[link.name] = np.array([p for end in ends for p in (g[:3, 3], end)] or [g[:3, 3]])
-        return out
-
-    def bodies(self, q: Array) -> Array:
-        """Origins of the rigid links, (n, 3)."""
-        rigid = [link.name for link in self.robot.links if not link.is_rod]
-        return np.array([self.system.pose(name, q)[:3, 3] for name in rigid]).reshape(-1, 3)
-
-    def obstacles(self, q: Array, centre: Array, reach: float) -> list[Array]:
-        """Faces of what the robot can touch; a half-space is shown as a square of this reach about the centre."""
-        faces = []
-        for obstacle in self.robot.obstacles.values():
-            g = self.system.pose(obstacle.parent, q) @ obstacle.pose.matrix
-            if isinstance(obstacle.shape, HalfSpace):
-                foot = (centre - g[:3, 3]) @ g[:3, :3]
-                square = reach * np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]]) + [foot[0], foot[1], 0]
-                faces.append(g[:3, 3] + square @ g[:3, :3].T)
-            else:
-                shape, shift = obstacle.shape, np.zeros(3)
-                if isinstance(shape, Cylinder):  # of a long one only what is near
-                    k = "xyz".index(shape.axis)
-                    along = float(((centre - g[:3, 3]) @ g[:3, :3])[k])
-                    low, high = max(-shape.length / 2, along - reach), min(shape.length / 2, along + reach)
-                    if high > low:
-                        shape, shift[k] = replace(shape, length=high - low), (low + high) / 2
-                solid = [face + shift for face in _solid(shape, ends=not obstacle.inside)]  # inside: an open tube
-                faces += [g[:3, 3] + face @ g[:3, :3].T for face in solid]
-        return faces
-
-
-def _strip(points: Array) -> list[Array]:
-    """Quadrilaterals between neighbouring rings of points (m, n, 3)."""
-    after = np.roll(points, -1, axis=1)
-    quads = np.stack([points[:-1], after[:-1], after[1:], points[1:]], axis=2)
-    return list(quads.reshape(-1, 4, 3))
-
-
-def _closed(rings: Array) -> list[Array]:
-    """A tube through rings of points (m, n, 3), n even, with its two ends: quadrilaterals only."""
-    ends = [
-        [ring[[0, k, k + 1, k + 2]] for k in range(1, ring.shape[0] - 2, 2)] for ring in (rings[0, ::-1], rings[-1])
-    ]
-    return [*_strip(rings), *ends[0], *ends[1]]
-
-
-def _solid(shape: Shape, *, ends: bool = True, around: int = 20) -> list[Array]:
-    """Quadrilaterals of a solid about its own centre; a cylinder with or without its ends."""
-    angle = 2 * np.pi * np.arange(around) / around
-    if isinstance(shape, Box):
-        corners = 0.5 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [shape.y, shape.z]
-        rings = np.array([np.column_stack([np.full(4, s * shape.x / 2), corners]) for s in (-1, 1)])
-        return _closed(rings)
-    if isinstance(shape, Cylinder):
-        ring = shape.radius * np.column_stack([np.zeros(around), np.cos(angle), np.sin(angle)])
-        rings = np.array([ring + [s * shape.length / 2, 0, 0] for s in np.linspace(-1, 1, 7)])
-        rings = np.roll(rings, "xyz".index(shape.axis), axis=2)
-        return _closed(rings) if ends else _strip(rings)
-    if isinstance(shape, (Sphere, Ellipsoid)):
-        half = [shape.radius] * 3 if isinstance(shape, Sphere) else [shape.x, shape.y, shape.z]
-        polar = np.linspace(0, np.pi, 11)[:, None]
-        rings = np.stack([np.cos(polar) + 0 * angle, np.sin(polar) * np.cos(angle), np.sin(polar) * np.sin(angle)], -1)
-        return _strip(rings * half)
-    return []
-
-
-def _shade(faces: list[Array], colors: Array, light: Array) -> Array:
-    """Colours of faces under a light from a direction, so that shapes look solid."""
-    normals = np.array([np.cross(f[len(f) // 2] - f[0], f[-1] - f[1 % len(f)]) for f in faces])
-    length = np.linalg.norm(normals, axis=1)
-    facing = np.where(length > 0, normals @ light / np.where(length > 0, length, 1), 0.0)
-    out = colors.copy()
-    out[:, :3] *= (0.76 + 0.3 * facing)[:, None]
-    return np.clip(out, 0, 1)
-
-
-# ------------------------------------------------------------ one picture
 
 
 class Canvas:
@@ -222,9 +56,9 @@ class Canvas:
     def _turned(self) -> bool:
         return self.down and self.view[1] == self.up
 
-    def polygons(self, faces: list[Array], colors: Array, *, alpha: float = 1.0, edge: str | None = None) -> None:
-        """Filled polygons, hidden by those in front."""
-        if not faces:
+    def polygons(self, faces: Array, colors: Array, *, alpha: float = 1.0, edge: str | None = None) -> None:
+        """Filled polygons (n, 4, 3), hidden by those in front."""
+        if not len(faces):
             return
         from matplotlib.collections import PolyCollection
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
@@ -236,18 +70,18 @@ class Canvas:
             "zorder": 1 if edge else 2,
         }
         shaded = colors if edge else _shade(faces, colors, self.light)
-        points = np.concatenate(faces)
         if self.view == "3d":
-            collection = Poly3DCollection(faces, facecolors=shaded, edgecolors=edge or shaded, **options)
+            collection = Poly3DCollection(
+                faces, facecolors=shaded, edgecolors=shaded if edge is None else edge, **options
+            )
             collection.set_in_layout(False)
             self.ax.add_collection3d(collection, autolim=False)
         else:
-            order = np.argsort([(face @ self.towards).mean() for face in faces])
-            flat = [faces[k][:, self.axes] for k in order]
-            edges = edge or shaded[order]
-            collection = PolyCollection(flat, facecolors=shaded[order], edgecolors=edges, **options)
+            order = np.argsort((faces @ self.towards).mean(axis=1))
+            flat, shaded = faces[order][:, :, self.axes], shaded[order]
+            collection = PolyCollection(list(flat), facecolors=shaded, edgecolors=shaded if edge is None else edge, **options)
             self.ax.add_collection(collection)
-        self.include(points)
+        self.include(faces.reshape(-1, 3))
         self.artists.append(collection)
 
     def line(self, points: Array, **options: Any) -> None:
@@ -302,6 +136,9 @@ class Canvas:
             axis.set_label_text(f"{letter} [m]")
             axis.labelpad = 1 + 5 * share
             axis.set_pane_color((1, 1, 1, 0))
+            if letter == self.up:  # upright, also where the picture is turned over
+                axis.set_rotate_label(False)
+                axis.label.set_rotation(90)
             axis.set_tick_params(pad=0)
         ax.set_box_aspect(span / span.max(), zoom=0.86 if span["xyz".index(self.up)] > 0.7 * span.max() else 1.03)
 
@@ -310,6 +147,16 @@ class Canvas:
         for artist in self.artists:
             artist.remove()
         self.artists.clear()
+
+
+def _shade(faces: Array, colors: Array, light: Array) -> Array:
+    """Colours of faces under a light from a direction, so that shapes look solid."""
+    normals = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
+    length = np.linalg.norm(normals, axis=1)
+    facing = np.where(length > 0, normals @ light / np.where(length > 0, length, 1), 0.0)
+    out = colors.copy()
+    out[:, :3] *= (0.76 + 0.3 * facing)[:, None]
+    return np.clip(out, 0, 1)
 
 
 def draw_robot(

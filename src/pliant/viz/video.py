@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..model.validate import choice, integer, positive
-from .drawing import VIEWS, Canvas, Scene, draw_robot, draw_surroundings
+from .drawing import VIEWS, Canvas, draw_robot, draw_surroundings
+from .polygons import Scene
 from .style import COLORS, pyplot, style
 
 __all__ = ["save_video"]
@@ -71,8 +72,11 @@ def save_video(
         canvas = Canvas(ax, view, result.system.gravity)
         draw_surroundings(canvas, scene, motion.q[0])
         for q in motion.q[:: max(1, count // 40)]:  # the limits hold for the whole motion
-            canvas.include(np.concatenate([*scene.polygons(q)[0], *scene.centrelines(q).values(), scene.bodies(q)]))
+            faces, axes_of_rods = scene.polygons(q)[0], scene.centrelines(q).values()
+            canvas.include(np.concatenate([faces.reshape(-1, 3), *axes_of_rods, scene.bodies(q)]))
         canvas.finish()
+        if view != "3d":
+            ax.set_aspect("equal", adjustable="box")
         ax.autoscale(False)
         canvas.artists.clear()
         with writer.saving(figure, str(path), dpi):
