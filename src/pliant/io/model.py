@@ -231,6 +231,12 @@ def save_model(
     ------
     WriteError
         If something is a Python function. Formulas (`Expression`) and tables can be written, functions cannot.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> model = pl.load_model(pl.io.starter_text())
+    >>> pl.save_model(model, "arm.yaml")  # doctest: +SKIP
     """
     path = Path(path)
     formats: dict[str, Literal["yaml", "json"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
