@@ -1,21 +1,25 @@
-# make demo   set everything up and run the example
-# make test   set everything up and run the tests
-# make docs   set everything up and build the documentation into build/docs
+# make demo      set everything up and run the example
+# make test      set everything up and run the tests
+# make gallery   run all examples, with figures in build/gallery (about four minutes)
+# make docs      set everything up and build the documentation into build/docs
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs figures bench clean
+.PHONY: demo test gallery lint docs figures bench clean
 
 demo: $(VENV)/.run
-	$(BIN)/python examples/cable_driven_manipulator.py
+	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
+
+gallery: $(VENV)/.run
+	$(BIN)/python -c "from pliant import gallery; gallery.run_all('build/gallery')"
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests examples benchmarks docs
-	$(BIN)/ruff format --check src tests examples benchmarks docs
+	$(BIN)/ruff check src tests examples benchmarks docs setup.py
+	$(BIN)/ruff format --check src tests examples benchmarks docs setup.py
 	$(BIN)/mypy
 
 docs: $(VENV)/.dev

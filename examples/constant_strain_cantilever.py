@@ -13,6 +13,9 @@ More in docs/constant_strain.md.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.plots import plot_convergence
+from pliant.viz.style import legend, panels
 
 LENGTH, RADIUS, FORCE, DURATION = 0.25, 0.01, 0.01, 10.0
 SILICONE = pl.Material(young=110e3, poisson=0.0, density=2000, viscosity=300)
@@ -69,7 +72,7 @@ def explicit(system: pl.System, solver: str, duration: float = 0.05) -> tuple[fl
     return DURATION * rate, run.statistics.wall_time / run.statistics.steps, run
 
 
-def main(figure: str | None = None) -> None:
+def main(figures_dir: str | None = None) -> None:
     rod = move(continuous())
     exact = rod.positions("rod.tip")
     for order in (3, 5, 7):
@@ -95,26 +98,23 @@ def main(figure: str | None = None) -> None:
             f"{steps:7.0f}{stable_steps(system):9.0f}{1e6 * dense:15.0f}{1e6 * tree:9.0f}"
         )
     print("the paper: error below 5 %, 24150 steps of 0.41 ms with 10 sections; its continuous model 242087")
-    if figure:
-        print("figure:", plot(runs, rod, figure))
+    gallery.save(figures_dir, figures, (runs, rod))
 
 
-def plot(runs: dict[int, pl.Result], rod: pl.Result, path: str) -> str:
-    """Deflection of the tip and curvature of the first section, as [001] Fig. 5."""
-    import matplotlib.pyplot as plt
-
-    picture, (tip, bend) = plt.subplots(2, 1, sharex=True, figsize=(7, 5), layout="constrained")
-    for label, run in {"continuous": rod, **{f"{n}": runs[n] for n in (1, 2, 5, 10)}}.items():
-        place = 0.0 if label == "continuous" else 0.5 / int(label)
-        tip.plot(run.t, 1e3 * run.positions("rod.tip")[:, 1], label=label, color="k" if place == 0.0 else None)
-        curvature = [run.system.strain("rod", q, [place])[0, 2] for q in run.q]
-        bend.plot(run.t, curvature, color="k" if place == 0.0 else None)
-    tip.set(ylabel="tip y [mm]")
-    bend.set(ylabel="first curvature [1/m]", xlabel="t [s]")
-    picture.legend(title="sections", ncols=5, loc="outside upper center")
-    picture.savefig(path, dpi=100)
-    plt.close(picture)
-    return path
+def figures(drawn: tuple[dict[int, pl.Result], pl.Result]) -> dict[str, object]:
+    """Figures 5 and 6 of the paper: tip and curvature of the first section over time, error against sections."""
+    runs, rod = drawn
+    figure, (tip, bend) = panels(2, 1, size=(6, 4.6))
+    for label, run in {"continuous": rod, **{f"{n} sections": runs[n] for n in (1, 2, 5, 10)}}.items():
+        place = 0.0 if run is rod else 0.5 / int(label.split()[0])
+        tip.plot(run.t, run.positions("rod.tip")[:, 1], label=label)
+        bend.plot(run.t, [run.system.strain("rod", q, [place])[0, 2] for q in run.q])
+    tip.set(xlabel="t [s]", ylabel="y of the tip [m]")
+    bend.set(xlabel="t [s]", ylabel="first curvature [rad/m]")
+    legend(tip)
+    errors = [tip_error(run, rod.positions("rod.tip")) for run in runs.values()]
+    error = plot_convergence(list(runs), errors, size="sections", error="mean error of the tip / L [–]")
+    return {"tip": figure, "error": error, "snapshots": runs[10].plot_snapshots(8, view="xy")}
 
 
 def check() -> None:
@@ -146,5 +146,5 @@ def check() -> None:
 
 
 if __name__ == "__main__":
-    main("constant_strain_cantilever.png")
+    main()
     check()

@@ -135,21 +135,28 @@ ROBOTS = {
     **{f"joint {name}": lambda name=name: one_joint(name) for name in robots.JOINTS},
     **{f"basis {name}": lambda name=name: one_basis(name) for name in robots.BASES},
 }
-EXAMPLES = {
-    "cable_driven_manipulator": "build",
-    "buckling": "build",
-    "continuum_parallel_robot": "build",
-    "drones_and_payload": "build",
-    "duality": "hybrid",
-    "fin_ray_finger": "build",
-    "flying_rods": "soft",
-    "hybrid_parallel_robot": "build",
-    "hybrid_serial_robot": "build",
-    "magnetic_arm": "build",
-    "manipulator_in_pipe": "build",
-    "moving_base_pendulum": "pendulum",
-    "octopus_arm": "one_rod",
-    "twisted_rod": "build",
+EXAMPLES = {  # calls that make their robots
+    "buckling": ["build()"],
+    "cable_driven_manipulator": ["build()"],
+    "cantilever_swing": ["build('soft')", "build('stiff')"],
+    "continuum_parallel_robot": ["build()"],
+    "drones_and_payload": ["build()"],
+    "duality": ["hybrid()"],
+    "fin_ray_finger": ["build()"],
+    "flying_rods": ["soft()", "stiff()"],
+    "hybrid_parallel_robot": ["build()", "build('corners')"],
+    "hybrid_serial_robot": ["build()", "small()"],
+    "magnetic_arm": ["build()"],
+    "manipulator_in_pipe": ["build()"],
+    "moving_base_pendulum": ["pendulum()"],
+    "octopus_arm": ["one_rod()", "sections(2)"],
+    "tendon_routings": ["build('spiral', pl.Legendre(4))", "build('truncated', pl.PiecewiseConstant(4))"],
+    "twisted_rod": ["build()"],
+    "undulatory_swimmer": ["build()"],
+}
+WITH_FUNCTIONS = {
+    "swimming_in_vacuum": "actuators.sin_y.stress",
+    "underwater_vehicle": "hydrodynamics.front_flagellum0.drag",
 }
 
 
@@ -185,11 +192,17 @@ def test_round_trip(name, ending, tmp_path):
     assert pl.io.dump_model(model) == pl.io.dump_model(robot)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_round_trip(name, tmp_path):
-    system = getattr(example(name), EXAMPLES[name])()
+@pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in EXAMPLES.items() for call in calls])
+def test_examples_round_trip(name, call, tmp_path):
+    system = eval(call, vars(example(name)))
     pl.save_model(system, tmp_path / "robot.yaml")
     assert_same(system, pl.load_model(tmp_path / "robot.yaml").compile())
+
+
+@pytest.mark.parametrize("name", WITH_FUNCTIONS)
+def test_examples_with_functions_say_where(name):
+    with pytest.raises(pl.io.WriteError, match=WITH_FUNCTIONS[name].replace(".", r"\.")):
+        pl.io.dump_model(example(name).build())
 
 
 def test_settings_round_trip(tmp_path):
@@ -458,6 +471,8 @@ def test_names_in_settings_are_checked():
         ("links: {a: {type: body, joint: {type: Revolut, axis: z}}}\n", "did you mean 'Revolute'"),
         ("links: {a: {type: body, joint: Revolute}}\n", "'axis' is missing"),
         ("links: {a: {mass: 1}}\n", "'type' is missing: say which link it is; allowed: rod, body"),
+        ("links: {a: {typ: body}}\n", "a.typ: unknown key 'typ'; did you mean 'type'?"),
+        ("links:\n  a: {type: body}\n   b: {type: body}\n", "Check how far this line"),
         ("tendons: {}\nlinks: {}\n", "did you mean 'actuators'?"),
         ("links: {a: {type: body, mass: !!python/object:os.system 1}}\n", "is needed"),
     ],
@@ -607,3 +622,77 @@ def test_example_models_run(path):
     model = pl.load_model(path)
     run = model.simulate(duration=0.5)
     assert run.success, run.message
+
+
+# ---------------------------------------------------------------- robustness, documentation
+
+
+JUNK = [
+    None,
+    True,
+    -1,
+    float("nan"),
+    10**400,
+    "junk",
+    "X",
+    "1/t",
+    [],
+    [1, "a"],
+    [[1, 2], [3]],
+    {},
+    {"type": "Circle"},
+    "arm@2",
+]
+
+
+def paths(content, path=()):
+    for key in content if isinstance(content, dict) else range(len(content)):
+        yield (*path, key)
+        if isinstance(content[key], (dict, list)):
+            yield from paths(content[key], (*path, key))
+
+
+def outcome(content) -> str:
+    """What loading gives; anything but a model or a ModelFileError is an error of the loader."""
+    try:
+        pl.load_model(content)
+    except pl.ModelFileError as error:
+        return str(error)
+    return ""
+
+
+def test_junk_anywhere_is_refused_politely():
+    content = content_of(pl.io.starter_text("hybrid"))
+    refused = 0
+    for path in list(paths(content)):
+        place = content
+        for key in path[:-1]:
+            place = place[key]
+        before = place[path[-1]]
+        for junk in JUNK:
+            place[path[-1]] = junk
+            refused += bool(outcome(content))
+        place[path[-1]] = before
+    assert refused > 500
+    assert outcome(content) == ""
+
+
+def test_the_documentation_loads():
+    text = (ROOT / "docs" / "model_files.md").read_text(encoding="utf-8").split("```yaml")[1].split("```")[0]
+    model = pl.load_model(text)
+    validator().validate(content_of(text))
+    assert model.compile().nv == 6 + 1 + 2 + 4 + 4 + 2
+    functions = (ROOT / "docs" / "model_files.md").read_text(encoding="utf-8").split("## Formulas")[1]
+    from pliant.io.expressions import FUNCTIONS as known
+
+    assert all(f"{name}," in functions or f"{name}." in functions for name in known)
+
+
+@pytest.mark.parametrize("missing", ["ruamel.yaml", "yourdfpy"])
+def test_missing_libraries_are_named(monkeypatch, missing, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, missing, None)
+    extra = "io" if missing == "ruamel.yaml" else "urdf"
+    with pytest.raises(ImportError, match=rf"pip install 'pliant\[{extra}\]'"):
+        pl.load_model(pl.io.starter_text()) if extra == "io" else pl.load_urdf(ROOT / "tests" / "data" / "arm7.urdf")

@@ -61,6 +61,7 @@ from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
 from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
+from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
@@ -159,10 +160,13 @@ __all__ = [
     "reconstruct",
     "redundant_constraints",
     "rotate",
+    "save_html",
     "save_model",
+    "show",
     "simulate",
     "solve_statics",
     "static_jacobian",
+    "studio",
     "trace_equilibria",
     "translate",
 ]

@@ -253,7 +253,7 @@ def view(options: argparse.Namespace) -> int:
 
 def studio(options: argparse.Namespace) -> int:
     """``pliant studio``."""
-    from ..viz import studio as open_studio
+    from ..viz.show import studio as open_studio
 
     open_studio(_load(options).compile(), port=options.port, blocking=True)
     return OK

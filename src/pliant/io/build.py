@@ -200,7 +200,8 @@ class _Builder:
             unknown = [
                 child
                 for _key, child in (place.children() if place.is_mapping else ())
-                if isinstance(child.value, str) and f"named {str(child.value)!r}" in message
+                if isinstance(child.value, str)
+                and (f"named {str(child.value)!r}" in message or f"frame {str(child.value)!r}" in message)
             ]
             if unknown:
                 unknown[0].fail(message)

@@ -17,11 +17,12 @@ from ..model.sections import Material
 from ..model.shapes import Inertia
 from .description import ACTUATORS, FLUID, FRAMES, LINKS, LOADS, LOOPS
 from .kinds import WriteError, number
-from .parts import ALONG, HYDRODYNAMICS, MATERIAL, hydrodynamics_values
+from .parts import ALONG, MATERIAL
 from .places import write_frame
 from .records import Item
 from .settings import SIMULATION, STATICS
 from .source import Document, Place
+from .water import HYDRODYNAMICS, hydrodynamics_values
 
 __all__ = ["describe"]
 

@@ -12,7 +12,6 @@ from ..model.robot import Robot
 from .functions import Function
 from .kinds import Choice, Flag, Kind, ListOf, MappingOf, Name, Number, Numbers, Text, Whole
 from .parts import (
-    HYDRODYNAMICS,
     JOINT,
     MATERIAL,
     MATERIAL_OR_NAME,
@@ -27,6 +26,7 @@ from .places import FRAME, POSE
 from .records import Record, Variants
 from .settings import SIMULATION, STATICS
 from .source import Place
+from .water import HYDRODYNAMICS
 
 __all__ = ["ACTUATORS", "FILE", "FLUID", "FRAMES", "LINKS", "LOADS", "LOOPS", "schema"]
 

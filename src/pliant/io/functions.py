@@ -22,6 +22,7 @@ from .kinds import (
     is_number,
     nested,
     plain,
+    real,
     shape_name,
     shaped,
     shown,
@@ -74,7 +75,7 @@ class Function(Kind):
     def _entry(self, place: Place) -> Any:
         """A number, or the checked text of a formula."""
         if not isinstance(place.value, str):
-            return float(place.value) if is_number(place.value) else self.wrong(place)
+            return real(place.value) if is_number(place.value) else self.wrong(place)
         try:
             expression = Expression(str(place.value))
         except ValueError as error:

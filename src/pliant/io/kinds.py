@@ -37,6 +37,7 @@ __all__ = [
     "nested",
     "number",
     "plain",
+    "real",
     "shape_name",
     "shaped",
     "shown",
@@ -92,6 +93,14 @@ def number(value: Any) -> Any:
     return int(value) if value.is_integer() and abs(value) < 1e6 else value
 
 
+def real(value: int | float) -> float:
+    """A number as a float, infinite if it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is a real number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -108,7 +117,7 @@ class Number(Kind):
                 return constant(place.value)
             except ValueError as error:
                 return place.fail(f"{error} A number is needed here.")
-        return float(place.value) if is_number(place.value) else self.wrong(place)
+        return real(place.value) if is_number(place.value) else self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:
         return number(value)
@@ -130,7 +139,7 @@ class Whole(Kind):
     wanted = "a whole number"
 
     def read(self, place: Place) -> Any:
-        return int(place.value) if is_number(place.value) and float(place.value).is_integer() else self.wrong(place)
+        return int(place.value) if is_number(place.value) and real(place.value).is_integer() else self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:
         return int(value)

@@ -1,4 +1,4 @@
-"""What the parts of a robot look like in a model file: materials, sections, shapes, joints, strains, tendons, water."""
+"""What the parts of a robot look like in a model file: materials, sections, shapes, joints, strains, tendons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import basis as bases
 from ..basis import BASIS_KINDS, Basis
-from ..model.fluid import CircularFlow, EllipticFlow, FlatFlow, Flow, Hydrodynamics, SphereFlow
 from ..model.joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from ..model.loads import HalfSpace
 from ..model.routing import Along, helical_routing
@@ -25,7 +24,6 @@ __all__ = [
     "ALONG",
     "BASIS",
     "HELIX",
-    "HYDRODYNAMICS",
     "JOINT",
     "MATERIAL",
     "MATERIAL_OR_NAME",
@@ -36,7 +34,6 @@ __all__ = [
     "SHAPE",
     "STRAINS",
     "MaterialName",
-    "hydrodynamics_values",
 ]
 
 _NUMBER, _WHOLE, _FLAG, _SCALAR = Number(), Whole(), Flag(), Function()
@@ -148,24 +145,6 @@ def _custom(function: Expression | list[float], degree: int, breakpoints: Any = 
     return bases.Custom(formulas, formulas.shape[0], degree, breakpoints)
 
 
-_BASES = Variants(
-    "basis",
-    [
-        Record("Legendre", bases.Legendre, order=_WHOLE),
-        Record("Chebyshev", bases.Chebyshev, order=_WHOLE),
-        Record("Monomial", bases.Monomial, order=_WHOLE),
-        Record("Fourier", bases.Fourier, order=_WHOLE),
-        Record("PiecewiseConstant", bases.PiecewiseConstant, sections=Numbers((), (-1,))),
-        Record("LinearElements", bases.LinearElements, elements=_WHOLE),
-        Record("QuadraticElements", bases.QuadraticElements, elements=_WHOLE),
-        Record("HermiteElements", bases.HermiteElements, elements=_WHOLE),
-        Record("Gaussian", bases.Gaussian, functions=_WHOLE, width=_NUMBER),
-        Record("InverseMultiquadric", bases.InverseMultiquadric, functions=_WHOLE, width=_NUMBER),
-        Record("Custom", _custom, function=Function((-1,)), degree=_WHOLE, breakpoints=Numbers((-1,))),
-    ],
-)
-
-
 class _Sections(Kind):
     """A number of sections, or the points between them."""
 
@@ -181,7 +160,22 @@ class _Sections(Kind):
         return {"anyOf": [_WHOLE.schema(defs), Numbers((-1,)).schema(defs)]}
 
 
-_BASES.records["PiecewiseConstant"].fields["sections"] = _Sections()
+_BASES = Variants(
+    "basis",
+    [
+        Record("Legendre", bases.Legendre, order=_WHOLE),
+        Record("Chebyshev", bases.Chebyshev, order=_WHOLE),
+        Record("Monomial", bases.Monomial, order=_WHOLE),
+        Record("Fourier", bases.Fourier, order=_WHOLE),
+        Record("PiecewiseConstant", bases.PiecewiseConstant, sections=_Sections()),
+        Record("LinearElements", bases.LinearElements, elements=_WHOLE),
+        Record("QuadraticElements", bases.QuadraticElements, elements=_WHOLE),
+        Record("HermiteElements", bases.HermiteElements, elements=_WHOLE),
+        Record("Gaussian", bases.Gaussian, functions=_WHOLE, width=_NUMBER),
+        Record("InverseMultiquadric", bases.InverseMultiquadric, functions=_WHOLE, width=_NUMBER),
+        Record("Custom", _custom, function=Function((-1,)), degree=_WHOLE, breakpoints=Numbers((-1,))),
+    ],
+)
 
 
 class _BasisKind(Kind):
@@ -320,103 +314,3 @@ class _Path(Kind):
 
 
 PATH = _Path()
-
-# ---------------------------------------------------------------- water
-
-_CROSS: dict[str, Kind] = {"cx": _NUMBER, "cy": _NUMBER, "cz": _NUMBER, "by": _NUMBER, "bz": _NUMBER}
-_FLOWS: dict[str, tuple[type[Flow], dict[str, Kind]]] = {
-    "circular": (CircularFlow, _CROSS),
-    "elliptic": (EllipticFlow, {**_CROSS, "a": _SCALAR, "b": _SCALAR}),
-    "flat": (FlatFlow, {"width_axis": _AXIS_YZ, "cn": _NUMBER, "bn": _NUMBER, "width": _SCALAR}),
-    "sphere": (SphereFlow, {"cd": _NUMBER, "ca": _NUMBER}),
-}
-_FLOW = Variants(
-    "flow",
-    [Record(f"{name}_flow", cls, [cls, getattr(Hydrodynamics, name)], **own) for name, (cls, own) in _FLOWS.items()],
-    names={f"{name}_flow": name for name in _FLOWS},
-)
-_MATRIX = Function((3,), (6,), (6, 6))
-
-
-class _Coefficient(Kind):
-    """A matrix, its entries, formulas of them, or a flow."""
-
-    wanted = "3, 6 or 6×6 numbers or formulas of X, or a flow such as {type: circular}"
-
-    def read(self, place: Place) -> Any:
-        return _FLOW.read(place) if place.is_mapping or isinstance(place.value, str) else _MATRIX.read(place)
-
-    def write(self, value: Any, path: str) -> Any:
-        for name, (cls, _own) in _FLOWS.items():
-            if type(value) is cls:
-                return _FLOW.records[name].write(value, path, {"type": name})
-        return _MATRIX.write(value, path)
-
-    def schema(self, defs: Schema) -> Schema:
-        return {"anyOf": [_MATRIX.schema(defs), _FLOW.schema(defs)]}
-
-
-_COEFFICIENT = _Coefficient()
-_EFFECT: dict[str, Kind] = {
-    "links": Function((-1,)),  # replaced below: names
-    "drag": _COEFFICIENT,
-    "linear_drag": _MATRIX,
-    "added_mass": _COEFFICIENT,
-    "buoyancy": _FLAG,
-    "tail": _FLAG,
-    "volume": Function((), variable="X"),
-    "centre": Numbers((3,)),
-}
-
-
-class _Links(Kind):
-    """One link or several."""
-
-    wanted = "the name of a link, or a list of names"
-
-    def read(self, place: Place) -> Any:
-        if not place.is_list:
-            value = Name("a link").read(place)
-            return value if value is FAILED else [value]
-        names = [Name("a link").read(entry) for entry in place.entries()]
-        return FAILED if FAILED in names else names
-
-    def write(self, value: Any, path: str) -> Any:
-        return value[0] if len(value) == 1 else list(value)
-
-    def schema(self, defs: Schema) -> Schema:
-        name = {"type": "string", "minLength": 1}
-        return {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}
-
-
-_EFFECT["links"] = _Links()
-
-
-def _hydrodynamics_record(name: str, own: Mapping[str, Kind], like: Any) -> Record:
-    record = Record(name, None, [like, Hydrodynamics], **own, **_EFFECT)
-    record.required.add("links")
-    record.notes["links"] = "The link, or the links, on which the fluid acts so."
-    return record
-
-
-HYDRODYNAMICS = Variants(
-    "effect of the fluid",
-    [
-        _hydrodynamics_record("Hydrodynamics", {}, Hydrodynamics),
-        *(_hydrodynamics_record(name, own, getattr(Hydrodynamics, name)) for name, (_cls, own) in _FLOWS.items()),
-    ],
-    default="Hydrodynamics",
-)
-
-
-def hydrodynamics_values(effect: Hydrodynamics) -> tuple[str, dict[str, Any]]:
-    """Type and keys of an effect of the fluid."""
-    values = {key: getattr(effect, key) for key in _EFFECT if key != "links"}
-    for name, (cls, own) in _FLOWS.items():
-        if type(effect.drag) is cls and effect.drag == effect.added_mass:
-            values |= {"drag": None, "added_mass": None}
-            return name, {**{key: getattr(effect.drag, key) for key in own}, **values}
-        if type(effect.added_mass) is cls and effect.drag is not None:
-            values["added_mass"] = None
-            return name, {**{key: getattr(effect.added_mass, key) for key in own}, **values}
-    return "Hydrodynamics", values

@@ -6,6 +6,7 @@ what they make.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -165,9 +166,10 @@ class Variants(Kind):
             return self.wrong(place)
         kind = place.value.get("type", self.default)
         if kind is None:
-            return place.fail(
-                f"'type' is missing: say which {self.what} it is; allowed: {', '.join(names)}.", at_key=True
-            )
+            for key in difflib.get_close_matches("type", [k for k in place.value if isinstance(k, str)], n=1):
+                return place.child(key).fail(f"unknown key {key!r}; did you mean 'type'?", at_key=True)
+            message = f"'type' is missing: say which {self.what} it is; allowed: {', '.join(names)}."
+            return place.fail(message, at_key=True)
         if not isinstance(kind, str) or kind not in self.records:
             return place.child("type").fail(f"{shown(kind)} is no {self.what}; {suggestion(str(kind), names)}")
         return self.records[kind].read(place, "type")
@@ -198,9 +200,7 @@ def parameter_docs(source: Any) -> dict[str, str]:
     names: list[str] = []
     for line in match.group(1).splitlines() if match else ():
         if line and not line.startswith(" "):
-            head, colon, kind = line.partition(" : ")
-            names = [name.strip("* ") for name in head.split(",")]
-            out.update(dict.fromkeys(names, f"{kind.strip()}." if colon else ""))
+            names = [name.strip("* ") for name in line.partition(" : ")[0].split(",")]
         elif line.strip():
             for name in names:
                 out[name] = f"{out.get(name, '')} {line.strip()}".strip()

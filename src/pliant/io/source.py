@@ -193,8 +193,9 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
+        hint = " Check how far this line and the ones around it are indented." if "block" in what else ""
         at = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
-        raise ModelFileError(name, [Problem("", f"not valid YAML: {what}.", *at)]) from None
+        raise ModelFileError(name, [Problem("", f"not valid YAML: {what}.{hint}", *at)]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         raise ModelFileError(name, [Problem("", f"not valid YAML: {error}.")]) from None
     _check_size(data, document)
@@ -204,7 +205,7 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
 def load_text(source: str | Path) -> tuple[str, str, bool]:
     """Text, name and whether it is JSON, of a path or of text itself."""
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("{") or ": " in source):
-        return source, "<text>", False
+        return source, "<text>", _is_json(source)
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
@@ -215,6 +216,14 @@ def load_text(source: str | Path) -> tuple[str, str, bool]:
     except UnicodeDecodeError:
         raise ModelFileError(str(path), [Problem("", "not a text file (UTF-8 is needed).")]) from None
     return text, str(path), path.suffix.lower() == ".json"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_size(data: Any, document: Document) -> None:

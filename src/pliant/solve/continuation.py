@@ -160,6 +160,7 @@ class Branch:
             iterations=int(self.iterations[k]),
             load_steps=1,
             message=note,
+            system=self.system,
         )
 
     def special(self, kind: Literal["limit", "bifurcation", "end"]) -> tuple[SpecialPoint, ...]:
@@ -210,6 +211,19 @@ class Branch:
         tracer = _Tracer(self._problem, chosen)
         tracer.leave(point, wanted, float(sign), float(amplitude))
         return tracer.branch()
+
+    def plot(self, quantity: str | Callable[[Array], float], **options: Any) -> Any:
+        """Plot a coordinate of a frame, or a function of q, against the parameter; see `pliant.viz.plots.plot_branch`."""
+        from ..viz.plots import plot_branch
+
+        return plot_branch(self, quantity, **options)
+
+    def plot_shapes(self, count: int = 8, *, label: str = "parameter", **options: Any) -> Any:
+        """Draw equilibria evenly spread over the branch; see `pliant.viz.drawing.plot_configurations`."""
+        from ..viz.drawing import plot_configurations
+
+        k = np.unique(np.linspace(0, len(self) - 1, integer("count", count, minimum=1)).round().astype(int))
+        return plot_configurations(self.system, self.q[k], values=self.parameter[k], label=label, **options)
 
 
 def trace_equilibria(

@@ -1,0 +1,167 @@
+"""Polygons and lines of a robot in any configuration, for drawing with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.links import Body, Rod
+from ..model.loads import HalfSpace
+from ..model.routing import Along
+from ..model.shapes import Box, Cylinder, Ellipsoid, Shape, Sphere
+from ..system import System
+
+__all__ = ["Scene"]
+
+Array = NDArray[np.float64]
+_THIN = 0.004  # of the size of the robot: a rod that is thinner is drawn as a line too
+_NOTHING = np.zeros((0, 4, 3))
+
+
+class Scene:
+    """Polygons and lines of a robot, for any configuration."""
+
+    def __init__(self, system: System, *, tendons: bool = True, frames: bool | Sequence[str] = False) -> None:
+        self.system = system
+        self.robot = system.robot
+        rods = [link for link in self.robot.links if link.is_rod]
+        self.X = np.linspace(0.0, 1.0, int(np.clip(160 / max(len(rods), 1), 8, 48)))
+        self.around = 16 if len(rods) < 6 else 8
+        self.tendons = tendons
+        self.frames = list(self.robot.frames) if frames is True else list(frames or ())
+        self.size = self._size()
+
+    def _size(self) -> float:
+        points = [self.system.pose(link.name, self.system.neutral())[:3, 3] for link in self.robot.links]
+        span = float(np.ptp(points, axis=0).max()) if points else 0.0
+        lengths = [link.content.length for link in self.robot.links if isinstance(link.content, Rod)]
+        return max(span, *lengths, 1e-9) if lengths else max(span, 1e-9)
+
+    def polygons(self, q: Array) -> tuple[Array, list[str]]:
+        """Faces of rods and bodies (n, 4, 3), and whether each belongs to a "rod" or a "body"."""
+        faces: list[Array] = []
+        kinds: list[str] = []
+        for link in self.robot.links:
+            content = link.content
+            if isinstance(content, Rod):
+                new = self._tube(link.name, content, q)
+            elif isinstance(content, Body) and content.shape is not None:
+                g = self.system.pose(link.name, q)
+                centre = content.inertia.com if content.inertia is not None else np.zeros(3)
+                new = g[:3, 3] + (_solid(content.shape) + centre) @ g[:3, :3].T
+            else:
+                new = _NOTHING
+            faces.append(new)
+            kinds += ["rod" if link.is_rod else "body"] * len(new)
+        return np.concatenate([_NOTHING, *faces]), kinds
+
+    def _tube(self, name: str, rod: Rod, q: Array) -> Array:
+        if rod.section is None:
+            return _NOTHING
+        g = self.system.rod_poses(name, q, self.X)
+        outline = rod.section.outline(self.X, self.around)
+        points = g[:, None, :3, 3] + np.einsum("mij,mnj->mni", g[:, :3, 1:3], outline)
+        return _closed(points)
+
+    def centrelines(self, q: Array) -> dict[str, Array]:
+        """Points of the axes of the rods, each (m, 3)."""
+        names = [link.name for link in self.robot.links if link.is_rod]
+        return {name: self.system.rod_poses(name, q, self.X)[:, :3, 3] for name in names}
+
+    def is_thin(self, name: str) -> bool:
+        """Whether a rod needs a line to be seen."""
+        rod = self.robot.link(name).content
+        assert isinstance(rod, Rod)
+        return rod.section is None or float(rod.section.extent(self.X).max()) < _THIN * self.size
+
+    def lines(self, q: Array) -> dict[str, Array]:
+        """Points of the tendons, each (m, 3)."""
+        out = {}
+        for name, tendon in self.robot.tendons.items() if self.tendons else ():
+            points = []
+            for piece in tendon.path:
+                if isinstance(piece, Along):
+                    X = np.linspace(piece.start, piece.end, len(self.X))
+                    order = np.argsort(X)
+                    g = np.empty((len(X), 4, 4))
+                    g[order] = self.system.rod_poses(piece.rod, q, X[order])
+                    points.append(g[:, :3, 3] + np.einsum("mij,mj->mi", g[:, :3, :3], piece.offsets(X)[0]))
+                else:
+                    points.append(self.system.pose(piece, q)[None, :3, 3])
+            out[name] = np.concatenate(points)
+        return out
+
+    def skeletons(self, q: Array) -> dict[str, Array]:
+        """Bodies without a shape: lines (m, 3) between their origin and what is attached to them, or only the origin."""
+        frames = [*self.robot.frames.values(), *(link.parent for link in self.robot.links)]
+        frames += [frame for loop in self.robot.loops.values() for frame in (loop.a, loop.b)]
+        out = {}
+        for link in self.robot.links:
+            if isinstance(link.content, Body) and link.content.shape is None:
+                g = self.system.pose(link.name, q)
+                ends = [g[:3, 3] + g[:3, :3] @ f.offset.translation for f in frames if f.link == link.name]
+                out[link.name] = np.array([p for end in ends for p in (g[:3, 3], end)] or [g[:3, 3]])
+        return out
+
+    def bodies(self, q: Array) -> Array:
+        """Origins of the rigid links, (n, 3)."""
+        rigid = [link.name for link in self.robot.links if not link.is_rod]
+        return np.array([self.system.pose(name, q)[:3, 3] for name in rigid]).reshape(-1, 3)
+
+    def obstacles(self, q: Array, centre: Array, reach: float) -> Array:
+        """Faces (n, 4, 3) of what the robot can touch; a half-space is shown as a square of this reach about the centre."""
+        faces = [_NOTHING]
+        for obstacle in self.robot.obstacles.values():
+            g = self.system.pose(obstacle.parent, q) @ obstacle.pose.matrix
+            if isinstance(obstacle.shape, HalfSpace):
+                foot = (centre - g[:3, 3]) @ g[:3, :3]
+                square = reach * np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]]) + [foot[0], foot[1], 0]
+                faces.append((g[:3, 3] + square @ g[:3, :3].T)[None])
+            else:
+                shape, shift = obstacle.shape, np.zeros(3)
+                if isinstance(shape, Cylinder):  # of a long one only what is near
+                    k = "xyz".index(shape.axis)
+                    along = float(((centre - g[:3, 3]) @ g[:3, :3])[k])
+                    low, high = max(-shape.length / 2, along - reach), min(shape.length / 2, along + reach)
+                    if high > low:
+                        shape, shift[k] = replace(shape, length=high - low), (low + high) / 2
+                solid = _solid(shape, ends=not obstacle.inside)  # inside: an open tube
+                faces.append(g[:3, 3] + (solid + shift) @ g[:3, :3].T)
+        return np.concatenate(faces)
+
+
+def _strip(points: Array) -> Array:
+    """Quadrilaterals (k, 4, 3) between neighbouring rings of points (m, n, 3)."""
+    after = np.roll(points, -1, axis=1)
+    quads = np.stack([points[:-1], after[:-1], after[1:], points[1:]], axis=2)
+    return quads.reshape(-1, 4, 3)
+
+
+def _closed(rings: Array) -> Array:
+    """A tube through rings of points (m, n, 3), n even, with its two ends: quadrilaterals only."""
+    k = np.arange(1, rings.shape[1] - 2, 2)
+    fan = np.column_stack([0 * k, k, k + 1, k + 2])
+    return np.concatenate([_strip(rings), rings[0, ::-1][fan], rings[-1][fan]])
+
+
+def _solid(shape: Shape, *, ends: bool = True, around: int = 20) -> Array:
+    """Quadrilaterals of a solid about its own centre; a cylinder with or without its ends."""
+    angle = 2 * np.pi * np.arange(around) / around
+    if isinstance(shape, Box):
+        corners = 0.5 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [shape.y, shape.z]
+        rings = np.array([np.column_stack([np.full(4, s * shape.x / 2), corners]) for s in (-1, 1)])
+        return _closed(rings)
+    if isinstance(shape, Cylinder):
+        ring = shape.radius * np.column_stack([np.zeros(around), np.cos(angle), np.sin(angle)])
+        rings = np.array([ring + [s * shape.length / 2, 0, 0] for s in np.linspace(-1, 1, 7)])
+        rings = np.roll(rings, "xyz".index(shape.axis), axis=2)
+        return _closed(rings) if ends else _strip(rings)
+    if isinstance(shape, (Sphere, Ellipsoid)):
+        half = [shape.radius] * 3 if isinstance(shape, Sphere) else [shape.x, shape.y, shape.z]
+        polar = np.linspace(0, np.pi, 11)[:, None]
+        rings = np.stack([np.cos(polar) + 0 * angle, np.sin(polar) * np.cos(angle), np.sin(polar) * np.sin(angle)], -1)
+        return _strip(rings * half)
+    return _NOTHING
