@@ -63,21 +63,3 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b6e69", "color-brand-content": "#0b6e69"},
     "dark_css_variables": {"color-brand-primary": "#4fc3b8", "color-brand-content": "#4fc3b8"},
 }
-
-# entries of the front page's tables of contents that are not written yet
-MISSING = [
-    name
-    for name in ("gallery", "viewing", "plots", "model_files")
-    if not (HERE / f"{name}.md").exists()
-]
-if MISSING:
-    suppress_warnings = ["myst.xref_missing"]
-
-
-def leave_out_missing(app, docname, source):
-    if docname == "index":
-        source[0] = "\n".join(line for line in source[0].splitlines() if line not in MISSING)
-
-
-def setup(app):
-    app.connect("source-read", leave_out_missing)

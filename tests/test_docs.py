@@ -77,12 +77,14 @@ def test_wrong_pages_are_found(tmp_path):
     assert run_page(page)["x"] == 1
 
 
-def test_the_readme_example():
+def test_the_readme_example(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = run_page(ROOT / "README.md")
     assert names["system"].nv == 24
     assert names["run"].success
     assert names["tip"].shape == (len(names["run"]), 3)
     assert np.all(np.isfinite(names["A"]))
+    assert (tmp_path / "arm.html").stat().st_size < 2e6
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -46,6 +46,12 @@ def show(system: System | Robot, q: ArrayLike | None = None, *, u: Inputs = None
     -------
     Viewer
         With its `address` and `close()`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> model = pl.load_model(pl.io.starter_text())
+    >>> viewer = pl.show(model.robot)  # doctest: +SKIP
     """
     from .live import Viewer
     from .recording import record
@@ -69,6 +75,12 @@ def save_html(
         For the colours of tendons and the arrows of loads.
     color : str, optional
         What rods are coloured by at first; see `Result.save_html`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> model = pl.load_model(pl.io.starter_text())
+    >>> pl.save_html(model.robot, "arm.html")  # doctest: +SKIP
     """
     from .html import write_html
     from .recording import record
@@ -111,6 +123,12 @@ def studio(system: System | Robot | str | Path, **options: Any) -> Studio:
     system : System, Robot, or path of a model file
     ranges, gravity, host, port, blocking
         See `pliant.viz.studio.Studio`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> model = pl.load_model(pl.io.starter_text())
+    >>> studio = pl.studio(model.robot)  # doctest: +SKIP
     """
     from .studio import Studio
 
