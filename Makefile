@@ -1,21 +1,29 @@
-# make demo   set everything up and run the example
-# make test   set everything up and run the tests
+# make demo      set everything up and run the example
+# make test      set everything up and run the tests
+# make gallery   run all examples, with figures in build/gallery (about four minutes)
+# make docs      set everything up and build the documentation into build/docs
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test gallery lint docs figures bench clean
 
 demo: $(VENV)/.run
-	$(BIN)/python examples/cable_driven_manipulator.py
+	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
+
+gallery: $(VENV)/.run
+	$(BIN)/python -c "from pliant import gallery; gallery.run_all('build/gallery')"
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests examples benchmarks
-	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks docs setup.py
+	$(BIN)/ruff format --check src tests examples benchmarks docs setup.py
 	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/doctrees docs build/docs
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kernels.py
@@ -23,6 +31,14 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/loads.py
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/matrices.py
+	$(BIN)/python benchmarks/spatial.py
+	$(BIN)/python benchmarks/algorithms.py
+
+figures: $(VENV)/.dev
+	$(BIN)/python docs/figures/make_figures.py
+	$(BIN)/python benchmarks/algorithms.py --json docs/figures/algorithms.json --figure docs/figures/algorithms.png
+	$(BIN)/python benchmarks/spatial.py --json docs/figures/spatial.json --png docs/figures/spatial.png
+	$(BIN)/python benchmarks/constant_strain.py --json docs/figures/constant_strain.json --figure docs/figures/constant_strain.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

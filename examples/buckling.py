@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import ellipe, ellipk
 
 import pliant as pl
+from pliant import gallery
 from pliant.solve.continuation import Branch, trace_equilibria
+from pliant.viz.style import legend, panels
 
 LENGTH, EI = 1.0, 1.0  # m, N m²
 EULER = np.pi**2 * EI / (4 * LENGTH**2)  # N
@@ -40,7 +42,20 @@ def elastica(angle: float) -> tuple[float, float, float]:
     return ellipk(m) ** 2 / (np.pi / 2) ** 2, 2 * ellipe(m) / ellipk(m) - 1, 2 * np.sqrt(m) / ellipk(m)
 
 
-def main() -> None:
+def figures(branches: tuple[Branch, Branch]) -> dict[str, object]:
+    straight, buckled = branches
+    figure, (ax,) = panels()
+    straight.plot("rod.tip", component="y", name="straight", ax=ax)
+    buckled.plot("rod.tip", component="y", name="buckled", ax=ax)
+    exact = np.array([elastica(angle) for angle in np.radians([20, 60, 90, 120])])
+    side = np.sign(buckled.system.pose("rod.tip", buckled.q[-1])[1, 3])
+    ax.plot(EULER * exact[:, 0], side * exact[:, 2], "ko", ms=3, label="elastica")
+    ax.set(xlabel="load [N]", ylabel="deflection of the tip [m]")
+    legend(ax)
+    return {"shapes": buckled.plot_shapes(8, view="xy", label="load [N]"), "deflection": figure}
+
+
+def main(figures_dir: str | None = None) -> None:
     straight, buckled = trace()
     print(straight)
     print(buckled)
@@ -50,6 +65,7 @@ def main() -> None:
         P, x, y = elastica(np.arctan2(g[1, 0], g[0, 0]))
         ours = buckled.parameter[k] / EULER, g[0, 3] / LENGTH, g[1, 3] / LENGTH
         print(f"{ours[0]:.7f} ({P:.7f})   {ours[1]:+.7f} ({x:+.7f})   {ours[2]:+.7f} ({y:+.7f})")
+    gallery.save(figures_dir, figures, (straight, buckled))
 
 
 def check() -> None:

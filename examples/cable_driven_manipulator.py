@@ -1,17 +1,17 @@
 """The cable-driven manipulator of [002] section 4.5: a tapered silicone arm with five cables, 24 degrees of freedom.
 
 Statics under random tensions, as the paper does (1000 sets of 0 to 100 N), then ten seconds of motion under varying
-tensions, with the error of the tip; prints tables and saves a plot. The paper shows the tensions of its motion in a
+tensions, with the error of the tip; prints tables. The paper shows the tensions of its motion in a
 figure only, so those below are made up. It uses 5 Gauss points, too few for accuracy; the default here is 10. Its
 authors report 3.3 ms for a static solution and 1.25 s for ten seconds of motion.
 """
 
 import time
-from pathlib import Path
 
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 BASE, TIP = 0.03, 0.015  # radii [m]
 
@@ -76,7 +76,17 @@ def tip_error(run, exact):
     return np.linalg.norm(run.positions("arm.tip") - exact.positions("arm.tip"), axis=1).max()
 
 
-def main():
+def figures(run):
+    """Shapes, the path of the tip, tensions, and the bending along the arm."""
+    return {
+        "snapshots": run.plot_snapshots(9),
+        "tip": run.plot_tip(),
+        "tensions": run.plot_inputs(),
+        "bending": run.plot_strains("bending_y"),
+    }
+
+
+def main(figures_dir=None):
     system = build()
     print(system, "\n")
     print(f"{'statics':34}{'tip x':>9}{'y':>9}{'z [m]':>9}")
@@ -99,28 +109,7 @@ def main():
     for name, run in runs.items():
         s = run.statistics
         print(f"  {name:24}{1e3 * tip_error(run, exact):14.5f}{s.steps:8}{s.wall_time:11.4f}")
-    print(f"  plot: {plot(exact)}")
-
-
-def plot(run, path="cable_driven_manipulator.png"):
-    """Snapshots and tip trajectory; returns where they were saved."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        return "needs matplotlib (pip install 'pliant[plot]')"
-    figure = plt.figure(figsize=(9, 4))
-    shapes = figure.add_subplot(1, 2, 1, projection="3d")
-    for q in run.q[::25]:
-        shapes.plot(*run.system.rod_poses("arm", q, 40)[:, :3, 3].T)
-    tip = figure.add_subplot(1, 2, 2)
-    tip.plot(run.t, run.positions("arm.tip"))
-    tip.set(xlabel="t [s]", ylabel="tip x, y, z [m]")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
-    return Path(path).resolve()
+    gallery.save(figures_dir, figures, exact)
 
 
 def check():

@@ -12,6 +12,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.style import panels
 
 E, I, A, DENSITY, MU = 2.1e11, 1.5708e-12, 3.1416e-6, 7800, 1e-4
 EI, LENGTH, HALF = E * I, 1.0, 0.4
@@ -77,7 +79,20 @@ def elastica(torque: float) -> tuple[float, float]:
     return angle + np.arcsin(HALF / LENGTH), reach
 
 
-def main() -> None:
+def figures(result: pl.Result) -> dict[str, object]:
+    """Figures 11 to 13 of the paper: torques, foot angles, force in the tip joint, tip, snapshots."""
+    time, axes = panels(2, 2, size=(9.6, 5.4))
+    result.plot_inputs(ax=axes[0])
+    result.plot_coordinates(["leg1.angle", "leg2.angle"], ax=axes[1])
+    result.plot_multipliers("tip", components="world", ax=axes[2])
+    result.plot_tip("leg1", components="xy", ax=axes[3])
+    shapes, axes = panels(1, 2, size=(9, 4))
+    for ax, times in zip(axes, (np.arange(1, 2.1, 0.25), np.arange(4, 7.1, 0.25))):
+        result.plot_snapshots(times, view="xy", ax=ax)
+    return {"snapshots": shapes, "motion": time}
+
+
+def main(figures_dir: str | None = None) -> None:
     wide = build(apart=0.2)
     mounted = pl.solve_statics(wide)
     print(f"mounted from 0.2 m apart: {mounted}")
@@ -100,6 +115,7 @@ def main() -> None:
             f"{result.t[k]:8.2f}{a:14.5f}{b:11.5f}{tip[k, 0]:13.5f}{tip[k, 1]:10.5f}{force[k, 0]:14.5f}{force[k, 1]:11.5f}"
         )
     print(f"closure {max(np.abs(system.closure(q)[0]).max() for q in result.q):.1e} m")
+    gallery.save(figures_dir, figures, result)
 
 
 def check() -> None:

@@ -16,6 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.style import legend, panels
 
 DRONES = ("drone0", "drone6")
 BODIES = ("drone0", "payload", "drone6")
@@ -27,7 +29,7 @@ Velocity = Callable[[float], np.ndarray]
 def build() -> pl.System:
     """24 degrees of freedom, 12 inputs: moment and force of each drone in its own axes."""
     robot = pl.Robot("drones and payload", gravity=(0, 0, 0))
-    drone = {"mass": 6.0, "inertia": (0.25, 0.25, 0.45)}
+    drone = {"mass": 6.0, "inertia": (0.25, 0.25, 0.45), "shape": pl.Box(0.3, 0.3, 0.08)}
     rod = {
         "length": 1.0,
         "section": pl.Circle(radius=0.035),
@@ -59,10 +61,8 @@ class Controller:
     """The law of both drones; holds the integrals of the errors, and of the total force for the check."""
 
     def __init__(self, system: pl.System, desired: dict[str, Velocity]) -> None:
-        self.system, self.desired = system, desired
-        self.t = 0.0
-        self.integral = np.zeros((2, 6))
-        self.error = np.zeros((2, 6))
+        self.system, self.desired, self.t = system, desired, 0.0
+        self.integral, self.error = np.zeros((2, 6)), np.zeros((2, 6))
         self.impulse, self._force = np.zeros(3), np.zeros(3)
 
     def __call__(self, t: float, state: object) -> np.ndarray:
@@ -80,9 +80,7 @@ class Controller:
         return wrench.ravel()
 
 
-def fly(
-    system: pl.System, duration: float, step: float, desired: dict[str, Velocity] = DESIRED
-) -> tuple[pl.Result, Controller]:
+def fly(system: pl.System, duration: float, step: float, desired=DESIRED) -> tuple[pl.Result, Controller]:
     """A flight by Newmark's method with a constant step, as in the paper."""
     controller = Controller(system, desired)
     result = pl.simulate(system, duration, u=controller, method="newmark", step=step, newton_tolerance=1e-6)
@@ -97,22 +95,30 @@ def displacements(result: pl.Result) -> dict[str, np.ndarray]:
     return {name: path - path[0] for name, path in paths.items()}
 
 
-def main() -> None:
+def figures(result: pl.Result) -> dict[str, object]:
+    """Figures 8 and 9 of the paper: snapshots with the paths of the bodies, and their displacements."""
+    shape = result.plot_snapshots([0, 1.68, 4.22, 9.44], view="xz")
+    figure, axes = panels(3, 1, size=(6, 6))
+    for name, move in displacements(result).items():
+        result.plot_trajectory(name, view="xz", ax=shape)
+        for k, ax in enumerate(axes):
+            ax.plot(result.t, move[:, k], label=name)
+            ax.set(xlabel="t [s]", ylabel=f"displacement {'xyz'[k]} [m]")
+    legend(axes[0])
+    return {"snapshots": shape, "displacements": figure, "inputs": result.plot_inputs(["drone0 fz", "drone6 fz"])}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = build()
     result, _ = fly(system, 10.0, 0.01)
     s = result.statistics
-    print(f"{system.name}: {system.nv} dof, {system.mass:.2f} kg, {s.steps} steps of 0.01 s in {s.wall_time:.2f} s")
-    print(
-        f"per step: {s.iterations / s.steps:.2f} Newton iterations, {s.factorisations / s.steps:.2f} factorisations\n"
-    )
+    print(f"{system.name}: {system.nv} dof, {system.mass:.2f} kg, {s}")
     moves = displacements(result)
     print("displacement [m]   " + "".join(f"{name + ' x':>12}{'z':>9}" for name in BODIES))
     for t in (1.68, 4.22, 9.44, 10.0):
         k = int(np.argmin(np.abs(result.t - t)))
         print(f"t = {t:5.2f} s       " + "".join(f"{m[k, 0]:12.4f}{m[k, 2]:9.4f}" for m in moves.values()))
-    sides = max(np.abs(m[:, 1]).max() for m in moves.values())
-    print(f"\nlargest displacement out of the plane: {sides:.1e} m")
-    print(f"largest strain energy: {result.energies().elastic.max():.3f} J")
+    gallery.save(figures_dir, figures, result)
 
 
 def check() -> None:

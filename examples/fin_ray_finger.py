@@ -15,17 +15,18 @@ for ten seconds of motion (Newmark, step 0.01 s) and 994 s with ode15s.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 LINKS, WALL, SPAN = 6, 0.03, 0.06  # links per wall, their length, distance of the bases [m]
 STROKE, PACE = 0.01, 0.8 * np.pi  # m, rad/s
 LEAN = np.arcsin(SPAN / 2 / (LINKS * WALL))  # of the walls
+QUICK = False  # half a minute
 
 
 def build(rib: float = 1.0) -> pl.System:
     """The finger in the x-y plane; `rib` scales the length of the ribs, with 1 the unloaded finger fits together."""
     plastic = pl.Material(young=2e9, poisson=0.35, density=1050, viscosity=1e4)
-    strains = pl.Strains(bending_z=1, stretch=0, shear_y=0)
-    common = {"material": plastic, "strains": strains}
+    common = {"material": plastic, "strains": pl.Strains(bending_z=1, stretch=0, shear_y=0)}
     robot = pl.Robot("fin-ray finger", gravity=(0, -9.81, 0))
     slider = robot.add_body("slider", offset=(-SPAN / 2, 0, 0), joint=pl.Prismatic("y"))
     robot.add_motion("slide", slider)
@@ -41,10 +42,10 @@ def build(rib: float = 1.0) -> pl.System:
             link = robot.add_rod(f"{side}{k}", parent=place, offset=offset, length=WALL, section=section, **common)
             place, offset = link.tip, None
             nodes[side].append(link.tip.at(level))
+    common["section"] = pl.Rectangle(height=0.001, width=0.01)
     for k, (left, right) in enumerate(zip(nodes["left"][:-1], nodes["right"])):
-        section = pl.Rectangle(height=0.001, width=0.01)
         length = rib * SPAN * (1 - (k + 1) / LINKS)
-        link = robot.add_rod(f"rib{k}", parent=left, joint=pl.Revolute("z"), length=length, section=section, **common)
+        link = robot.add_rod(f"rib{k}", parent=left, joint=pl.Revolute("z"), length=length, **common)
         robot.add_loop(f"pin{k}", link.tip, right, joint=pl.Revolute("z"))
     robot.add_loop("top", nodes["left"][-1], nodes["right"][-1])
     robot.add_frame("tip", nodes["left"][-1])
@@ -64,12 +65,11 @@ def run(system: pl.System, motion: str = "smooth", **options) -> pl.Result:
 
 
 def gap(result: pl.Result) -> float:
-    """Largest closure error of all steps [m, rad]."""
+    """Largest closure error [m]."""
     return max(float(np.abs(result.system.closure(q)[0]).max()) for q in result.q)
 
 
-def force(result: pl.Result) -> np.ndarray:
-    """Force on the slider [N]."""
+def force(result: pl.Result) -> np.ndarray:  # on the slider [N]
     return result.prescribed_forces()["slide"][:, 0]
 
 
@@ -80,15 +80,19 @@ def tip_error(result: pl.Result, fine: pl.Result) -> float:
 
 
 def report(label: str, result: pl.Result) -> None:
-    """Print one line."""
     f = force(result)
     print(f"{label:34}closure {gap(result):.1e} m, slider {f.min():.4f} to {f.max():.4f} N, {result.statistics}")
 
 
-def main() -> None:
-    """Print where the finger goes, what it takes, and how fast that is computed."""
+def figures(result: pl.Result) -> dict[str, object]:
+    """Shapes, the tip, the force on the slider, and the force in the top joint."""
+    shapes = {"snapshots": result.plot_snapshots([0, 0.5, 0.9, 1.25], view="xy")}
+    forces = {"slider": result.plot_prescribed_forces(), "top": result.plot_multipliers("top", components="world")}
+    return {**shapes, "tip": result.plot_trajectory("tip", components="xy"), **forces}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = build()
-    print(f"{system.nv} dof, {len(system.loop_rows)} constraints of {len(system.robot.loops)} loop joints")
     for x in (0.0, STROKE, -STROKE):
         rest = pl.solve_statics(system, motion={"slide": x})
         place = 1e3 * system.pose("tip", rest.q)[:2, 3]
@@ -101,13 +105,12 @@ def main() -> None:
     mounted = pl.solve_statics(tight)
     print(f"ribs 5 % longer: {tight.elastic_energy(mounted.q):.6f} J after mounting")
     report("ribs 5 % longer, default", run(tight))
+    gallery.save(figures_dir, figures, run(system, output=0.02))
 
 
 def check() -> None:
-    """74 dof; loops stay closed; steps and tolerances agree; slow motion follows the statics; energy balances."""
     system = build()
-    assert system.nv == 74
-    assert len(system.robot.loops) == 6
+    assert (system.nv, len(system.robot.loops)) == (74, 6)
     assert np.abs(system.closure(system.neutral())[0]).max() < 1e-15
     # a slider moved down is the mirror image of one moved up, and lower by as much
     up, down = (pl.solve_statics(system, motion={"slide": x}) for x in (STROKE, -STROKE))

@@ -11,6 +11,8 @@ below are of the kind and size used in the literature.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.style import panels
 
 
 def soft() -> pl.System:
@@ -52,6 +54,18 @@ def kick(t: float) -> dict[str, float]:
     return {"kick": max(0.0, 1.0 - abs(t - 2.5) / 2.5)}
 
 
+def figures(runs: dict[str, pl.Result]) -> dict[str, object]:
+    """Figure 6 of the paper: snapshots in two planes; and the energies, kept after the kick."""
+    shapes, axes = panels(2, 2, size=(8.4, 6.4))
+    energies, parts = panels(2, 1, size=(6, 4.6))
+    for k, (name, run) in enumerate(runs.items()):
+        for ax, view in zip(axes[2 * k : 2 * k + 2], ("xz", "yz")):
+            run.plot_snapshots(14 if k == 0 else 6, view=view, bar=view == "yz", ax=ax)
+            ax.set_title(name)
+        run.plot_energies(ax=parts[k])
+    return {"snapshots": shapes, "energies": energies}
+
+
 METHODS = {
     "constant step 0.01 s": {"step": 0.01},
     "constant step 0.001 s": {"step": 0.001, "newton_tolerance": 1e-9},
@@ -70,7 +84,8 @@ def conserved(result: pl.Result) -> tuple[float, float, float]:
     return changes[0], changes[1], changes[2]
 
 
-def main() -> None:
+def main(figures_dir: str | None = None) -> None:
+    drawn = {}
     for build in (soft, stiff):
         system = build()
         print(f"\n{system.name}, {system.nv} dof: changes after the kick, work per simulated second")
@@ -80,6 +95,7 @@ def main() -> None:
                 options = {**options, "rtol": 1e-6, "atol": 1e-6}
                 name = "dop853, tolerance 1e-6"
             result = pl.simulate(system, 10.0, u=kick, output=0.1, **options)
+            drawn[system.name] = result
             p, L, energy = conserved(result)
             s = result.statistics
             ends = result.poses("rod.base"), result.poses("rod.tip")
@@ -87,6 +103,7 @@ def main() -> None:
             print(
                 f"{name:24}{p:10.1e} {L:10.1e} {energy:9.1e} {s.steps / 10:7.0f} {s.wall_time / 10:11.5f} {max(turn):14.3f}"
             )
+    gallery.save(figures_dir, figures, drawn)
 
 
 def check() -> None:

@@ -11,12 +11,11 @@ stand under the corners; the platform has the density of silicone; the wrench ov
 """
 
 import time
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 SIDE, THICK, HEIGHT = 0.20, 0.01, 0.15  # platform: side and thickness, pillars: length [m]
 RADIUS = SIDE / np.sqrt(3)  # of the circle of the corners
@@ -76,21 +75,15 @@ def random_statics(system: pl.System, count: int, seed: int = 0) -> tuple[list[p
 
 def wrench(t: float) -> dict[str, float]:
     """Smooth forces and moments on the platform within the ranges of the statics (made up)."""
-    return {
-        "fx": 0.4 * np.sin(1.3 * t),
-        "fy": 0.3 * np.sin(0.8 * t) ** 2,
-        "fz": 0.5 * np.sin(2.1 * t),
-        "mx": 0.02 * np.sin(1.7 * t),
-        "my": 0.03 * (1 - np.cos(1.1 * t)),
-        "mz": 0.05 * np.sin(0.6 * t),
-    }
+    force = {"fx": 0.4 * np.sin(1.3 * t), "fy": 0.3 * np.sin(0.8 * t) ** 2, "fz": 0.5 * np.sin(2.1 * t)}
+    return {**force, "mx": 0.02 * np.sin(1.7 * t), "my": 0.03 * (1 - np.cos(1.1 * t)), "mz": 0.05 * np.sin(0.6 * t)}
 
 
-def motion(system: pl.System, **options: Any) -> pl.Result:
+def motion(system: pl.System, **options) -> pl.Result:
     return pl.simulate(system, 10.0, u=wrench, start=pl.solve_statics(system), **options)
 
 
-def closure(system: pl.System, states: Iterable[np.ndarray]) -> float:
+def closure(system: pl.System, states: list[np.ndarray]) -> float:
     """Largest gap of the loops [m, rad]."""
     return max(float(np.abs(system.closure(q)[0]).max()) for q in states)
 
@@ -102,18 +95,23 @@ def corner_error(run: pl.Result, exact: pl.Result) -> float:
     return max(np.linalg.norm(a.positions(f"corner{k}") - b.positions(f"corner{k}"), axis=1).max() for k in (1, 2, 3))
 
 
-def main() -> None:
+def figures(run: pl.Result) -> dict[str, object]:
+    ax = run.plot_shape(2.5, frames=["corner1", "corner2", "corner3", "platform"])
+    for k in (1, 2, 3):
+        run.plot_trajectory(f"corner{k}", view="3d", ax=ax)
+    feet = {"feet": run.plot_multipliers(["loop2", "loop3"], components="world")}
+    return {"shape": ax, "corner": run.plot_trajectory("corner1"), "wrench": run.plot_inputs(), **feet}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = build()
     print(system, "\n")
     rest = pl.solve_statics(system)
     feet = [system.loop_wrench(name, rest.q, rest.multipliers, axes="world")[5] for name in ("loop2", "loop3")]
     print(f"own weight: {rest}\n  the feet of pillars 2 and 3 carry {feet[0]:.4f} N and {feet[1]:.4f} N")
     found, mean = random_statics(system, 500)
-    share = np.mean([f.success and f.stable for f in found])
-    print(
-        f"500 random wrenches: {100 * share:.1f} % solved, {1e3 * mean:.2f} ms and "
-        f"{np.mean([f.iterations for f in found]):.1f} iterations each, closure {closure(system, [f.q for f in found]):.1e}"
-    )
+    share, count = np.mean([(f.success and f.stable, f.iterations) for f in found], axis=0)
+    print(f"500 random wrenches: {100 * share:.1f} % solved, {1e3 * mean:.2f} ms and {count:.1f} iterations each")
     exact = motion(system, rtol=1e-6, atol=1e-7)
     print(f"\n{'10 s of motion':30}error [mm]   closure   steps   time [s]")
     choices = {"default": {}, "rtol 1e-4": {"rtol": 1e-4, "atol": 1e-5}, "step 0.01 s": {"step": 0.01}}
@@ -121,6 +119,7 @@ def main() -> None:
         run = motion(system, **options)
         error, s = 1e3 * corner_error(run, exact), run.statistics
         print(f"  {name:28}{error:10.4f}{closure(system, run.q):10.1e}{s.steps:8}{s.wall_time:11.3f}")
+    gallery.save(figures_dir, figures, exact)
 
 
 def check() -> None:

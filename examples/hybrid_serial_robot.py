@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 SILICONE = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
 LINK = 0.15  # m, of the rigid links
@@ -31,17 +32,9 @@ def build(points: int | None = None) -> pl.System:
     for k in range(7):
         body = robot.add_body(f"link{k + 1}", parent=place, offset=offset, joint=pl.Revolute("xy"[k % 2]), **rigid)
         robot.add_motion(f"joint{k + 1}", body)
-        offset = None
-        place = body.at((LINK, 0, 0))
-    robot.add_rod(
-        "arm",
-        parent=place,
-        length=0.5,
-        section=pl.Circle(radius=(0.015, 0.01)),
-        material=SILICONE,
-        strains=pl.Strains.kirchhoff_extensible(order=4),
-        points=points,
-    )
+        place, offset = body.at((LINK, 0, 0)), None
+    soft = {"section": pl.Circle(radius=(0.015, 0.01)), "material": SILICONE, "points": points}
+    robot.add_rod("arm", parent=place, length=0.5, strains=pl.Strains.kirchhoff_extensible(order=4), **soft)
     return robot.compile()
 
 
@@ -97,8 +90,14 @@ def random_statics(system: pl.System, count: int) -> tuple[float, float]:
     return float(np.mean([f.success and f.stable for f in found])), (time.perf_counter() - clock) / count
 
 
-def main() -> None:
-    """Print the torques, and how accurate and how fast the motion is computed."""
+def figures(result: pl.Result) -> dict[str, object]:
+    ax = result.plot_snapshots(6)
+    result.plot_tip(view="3d", ax=ax)
+    angles = result.plot_coordinates([f"link{k}.angle" for k in range(1, 8)])
+    return {"snapshots": ax, "tip": result.plot_tip(), "angles": angles, "torques": result.plot_prescribed_forces()}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = build()
     print(system)
     exact = run(system, method="bdf", rtol=1e-8, atol=1e-9)
@@ -110,6 +109,7 @@ def main() -> None:
         print(f"{name}: torque {torque.min():8.4f} to {torque.max():7.4f} N m")
     share, mean = random_statics(system, 1000)
     print(f"1000 random static solutions: {100 * share:.1f} % solved, {1e3 * mean:.3f} ms each")
+    gallery.save(figures_dir, figures, exact)
 
 
 def check() -> None:

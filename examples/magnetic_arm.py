@@ -13,6 +13,9 @@ import numpy as np
 from scipy.integrate import solve_bvp
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.drawing import plot_configurations
+from pliant.viz.style import panels
 
 LENGTH, RADIUS, YOUNG = 0.08, 0.002, 1.0e6
 EI = YOUNG * np.pi * RADIUS**4 / 4
@@ -73,7 +76,18 @@ def turn(system: pl.System, strength: float, angles: np.ndarray) -> list[pl.Equi
     return rests
 
 
-def main() -> None:
+def figures(rests: list[pl.Equilibrium]) -> dict[str, object]:
+    """The arm in a field of 10 mT that turns, and the angle of its tip."""
+    system, angles = build(), np.arange(0, 361, 15)
+    label = "angle of the field [°]"
+    shapes = plot_configurations(system, [r.q for r in rests], values=angles, label=label, view="xy")
+    figure, (ax,) = panels()
+    ax.plot(angles, np.degrees([tip(system, rest.q)[2] for rest in rests]), "o-")
+    ax.set(xlabel=label, ylabel="angle of the tip [°]")
+    return {"shapes": shapes, "angle": figure}
+
+
+def main(figures_dir: str | None = None) -> None:
     system = build()
     print(f"EI = {EI:.3e} N m², dipole {DIPOLE:.3f} A m²/m, buckles in an opposite field of {1e3 * BUCKLING:.2f} mT")
     print("\nfield across the rod: tip [mm] and its angle [°], and the distance from the elastica [mm]")
@@ -85,9 +99,11 @@ def main() -> None:
             f"{1e3 * strength:6.1f} mT {1e3 * x[0]:9.3f} {1e3 * x[1]:9.3f} {np.degrees(x[2]):9.2f} {1e3 * error:11.1e}"
         )
     angles = np.radians(np.arange(0, 361, 15))
-    bends = np.degrees([tip(system, rest.q)[2] for rest in turn(system, 10e-3, angles)])
+    rests = turn(system, 10e-3, angles)
+    bends = np.degrees([tip(system, rest.q)[2] for rest in rests])
     print("\na field of 10 mT turns: angle of the field, angle of the tip [°]")
     print("  ".join(f"{a:.0f}:{b:.1f}" for a, b in zip(np.degrees(angles), bends) if a % 45 < 1))
+    gallery.save(figures_dir, figures, rests)
 
 
 def check() -> None:

@@ -10,10 +10,13 @@ leaves it again. Its authors report 7.8 s for ten seconds of motion.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.style import legend
 
 BASE, TIP = 0.03, 0.015  # radii of the arm [m]
 PIPE, STIFFNESS, EXPONENT = 0.15, 1e5, 1.5  # m, N/m^1.5
 DURATION = 10.0  # s
+QUICK = False  # half a minute
 
 
 def build(contact: bool = True) -> pl.System:
@@ -66,6 +69,20 @@ def tip_error(a: pl.Result, b: pl.Result) -> float:
     return float(np.linalg.norm(a.positions("arm.tip") - b.positions("arm.tip"), axis=1).max())
 
 
+def figures(result: pl.Result) -> dict[str, object]:
+    """Shapes in the pipe, the path of the tip across it, and how deep the wall is pressed in."""
+    path = result.plot_tip(view="xy")
+    angle = np.linspace(0, 2 * np.pi, 200)
+    path.plot((PIPE - TIP) * np.cos(angle), (PIPE - TIP) * np.sin(angle), "k:", label="touches the wall")
+    legend(path)
+    return {
+        "snapshots": result.plot_snapshots(7),
+        "path": path,
+        "tip": result.plot_tip(),
+        "tensions": result.plot_inputs(),
+    }
+
+
 METHODS = {
     "default tolerance": {},
     "rtol 1e-4": {"rtol": 1e-4, "atol": 1e-5},
@@ -76,7 +93,7 @@ METHODS = {
 }
 
 
-def main() -> None:
+def main(figures_dir: str | None = None) -> None:
     systems = {"pipe": build(), "free": build(contact=False)}
     runs: dict[tuple[str, str], pl.Result] = {}
     times: dict[tuple[str, str], float] = {}
@@ -102,6 +119,7 @@ def main() -> None:
         f"\ntouches the wall {100 * touching.mean():.0f} % of the time, {(depth > 0).sum(axis=1).max()} points at once"
     )
     print(f"deepest {1e3 * depth.max():.3f} mm, largest force {force.max():.2f} N")
+    gallery.save(figures_dir, figures, runs["pipe", "bdf, rtol 1e-8"])
     print(f"without the pipe the arm would reach {1e3 * free.max():.1f} mm beyond the wall")
 
 

@@ -8,6 +8,7 @@ curvature. The paper prints no numbers; REFERENCE is from an independent world-f
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 A, OMEGA, PHASE = 0.15, 2 * np.pi, np.pi / 2
 LENGTH, MASS_PER_METRE, TIP_MASS = 1.0, 7.85e-5, 0.03
@@ -66,7 +67,20 @@ def error(result: pl.Result) -> float:
     return max(float(np.linalg.norm(tip[round(t / 0.05)] - x)) for t, x in REFERENCE.items())
 
 
-def main() -> None:
+def figures(result: pl.Result) -> dict[str, object]:
+    """Figures 11 to 13 of the paper: snapshots, both ends in the plane, the tip over time; and the driving forces."""
+    smooth = result.resample(np.linspace(0, 3, 301))
+    plane = smooth.plot_trajectory("base", view="yz", label="base")
+    smooth.plot_trajectory("weight", view="yz", label="weight", ax=plane)
+    return {
+        "snapshots": result.plot_snapshots(np.arange(0, 3.01, 0.15)),
+        "plane": plane,
+        "tip": result.plot_trajectory("weight"),
+        "forces": result.plot_prescribed_forces(),
+    }
+
+
+def main(figures_dir: str | None = None) -> None:
     """Print where the tip goes and what it takes to move the base."""
     for points, rtol in ((12, 1e-4), (24, 1e-4), (24, 1e-6), (48, 1e-6)):
         result = run(pendulum(points), rtol)
@@ -75,6 +89,7 @@ def main() -> None:
         )
     for name, force in result.prescribed_forces().items():
         print(f"largest force {name}: {np.abs(force).max():.4f} N")
+    gallery.save(figures_dir, figures, result)
 
 
 def check() -> None:

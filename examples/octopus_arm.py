@@ -4,9 +4,8 @@ Numbers of [001] Table I; the arm hangs down and starts at rest. Cables 1–4 en
 apart; the last quarter is passive. The paper measures the tensions and shows them in a figure only: those below are smooth,
 made up, and up to 3 N, which turns the arm by about a quarter turn.
 
-Three models are compared: the four cylinders of constant strain of the paper (24 dof), the same strains on the true cone,
-and four rods with quadratic strains on the cone (72 dof), which may jump at the anchors as the loads of the cables do.
-The paper needs 5.5 min for each motion.
+Three models: the four cylinders of constant strain of the paper (24 dof), the same strains on the true cone, and four rods with
+quadratic strains (72 dof), which may jump at the anchors as the loads of the cables do. The paper needs 5.5 min for each motion.
 """
 
 from itertools import pairwise
@@ -14,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 ENDS = np.array([0.0, 0.098, 0.203, 0.311, 0.418])  # where the sections end [m]
 LENGTH, BASE, TIP = ENDS[-1], 0.015, 0.004
@@ -41,9 +41,8 @@ def sections(order=0, cylinders=False, density=1020) -> pl.System:
     rods = []
     for k, (start, end) in enumerate(pairwise(ENDS)):
         radius = cone(0.5 * (start + end)) if cylinders else (cone(start), cone(end))
-        options = {"parent": rods[-1] if rods else None, "strains": pl.Strains.reissner(order), "points": 5}
-        section = pl.Circle(radius)
-        rods.append(robot.add_rod(f"section{k + 1}", length=end - start, section=section, material=SILICONE, **options))
+        soft = {"section": pl.Circle(radius), "material": SILICONE, "strains": pl.Strains.reissner(order), "points": 5}
+        rods.append(robot.add_rod(f"section{k + 1}", parent=rods[-1] if rods else None, length=end - start, **soft))
     robot.add_hydrodynamics(rods, WATER)
     for name, group, place in cables():
         robot.add_tendon(name, [pl.Along(rod, **place) for rod in rods[: group + 1]])
@@ -56,8 +55,8 @@ def one_rod() -> pl.System:
     robot = pl.Robot("octopus arm, one rod", gravity=(9.81, 0, 0))
     robot.set_fluid(density=1020)
     strains = pl.Strains.reissner(pl.PiecewiseConstant(ENDS[1:-1] / LENGTH))
-    section = pl.Circle(radius=(BASE, TIP))
-    arm = robot.add_rod("arm", length=LENGTH, section=section, material=SILICONE, strains=strains, points=5)
+    soft = {"section": pl.Circle((BASE, TIP)), "material": SILICONE, "strains": strains, "points": 5}
+    arm = robot.add_rod("arm", length=LENGTH, **soft)
     robot.add_hydrodynamics(arm, WATER)
     for name, group, place in cables():
         robot.add_tendon(name, arm, end=ENDS[group + 1] / LENGTH, **place)
@@ -71,19 +70,14 @@ def pulse(t, start, end, rise=1.0):
     return float(np.prod(s**2 * (3 - 2 * s)))
 
 
-def multibending(t):
-    pull = {"cable9": pulse(t, 0, 2.5), "cable11": pulse(t, 1.5, 4)}
-    return {**pull, "cable1": 3 * pulse(t, 0.5, 3), "cable3": 3 * pulse(t, 2, 4)}
-
-
-def out_of_plane(t):
-    return {"cable11": pulse(t, 0, 3.5), "cable5": 1.5 * pulse(t, 0.5, 4), "cable2": 3 * pulse(t, 1, 3)}
-
-
+PULLS = {  # cable: largest tension [N], start and end of the pull [s]
+    "single bending": {"cable11": (1.5, 0, 3)},
+    "multibending": {"cable9": (1, 0, 2.5), "cable11": (1, 1.5, 4), "cable1": (3, 0.5, 3), "cable3": (3, 2, 4)},
+    "out of plane": {"cable11": (1, 0, 3.5), "cable5": (1.5, 0.5, 4), "cable2": (3, 1, 3)},
+}
 MOTIONS = {
-    "single bending": lambda t: {"cable11": 1.5 * pulse(t, 0, 3)},
-    "in-plane multibending": multibending,
-    "out of plane": out_of_plane,
+    name: lambda t, pulls=pulls: {cable: size * pulse(t, a, b) for cable, (size, a, b) in pulls.items()}
+    for name, pulls in PULLS.items()
 }
 
 
@@ -97,16 +91,25 @@ def tip_torsion(run):
     return np.array([sum(L * run.system.strain(name, q)[:, 0].mean() for name, L in pieces) for q in run.q])
 
 
-def main():
+def figures(runs):
+    """Shapes of the three motions; for the last also tip and tensions."""
+    single, multi, last = runs.values()
+    shapes = {"out_of_plane": last.plot_snapshots(7), "single": single.plot_snapshots(7, view="yx")}
+    shapes["multibending"] = multi.plot_snapshots(7, view="yx")
+    return shapes | {"tip": last.plot_trajectory("tip"), "tensions": last.plot_inputs()}
+
+
+def main(figures_dir=None):
     models = {
         "four cylinders, constant strain": sections(0, cylinders=True),
         "cone, constant strain": one_rod(),
         "cone, quadratic strain": sections(2),
     }
+    drawn = {}
     for motion in MOTIONS:
         runs = {name: move(system, motion) for name, system in models.items()}
         tips = {name: run.positions("tip") for name, run in runs.items()}
-        best = tips["cone, quadratic strain"]
+        best, drawn[motion] = tips["cone, quadratic strain"], runs["cone, quadratic strain"]
         print(f"\n{motion}: tip at t = 2 s {best[40].round(4)} m; difference to the last model, over the length")
         print(f"{'tip':33}{'dof':>4}{'mean':>8}{'largest':>9}{'|y| <':>8}{'|z| < [m]':>12}{'steps':>7}{'time [s]':>10}")
         for name, run in runs.items():
@@ -116,13 +119,14 @@ def main():
             print(f"{name:33}{run.system.nv:4d}{error.mean():8.2%}{error.max():9.2%}{y:8.3f}{z:12.1e}{cost}")
     torsion = np.degrees(np.abs(tip_torsion(run)).max())
     print(f"  largest torsion of the last motion: {torsion:.1f}° (the paper, with its own tensions: about 20°)")
+    gallery.save(figures_dir, figures, drawn)
 
 
 def check():
     # without weight a parallel cable bends each section with T d / EI: cable 11 at 1 N
     paper = sections(0, cylinders=True, density=1080)
-    rest = pl.solve_statics(paper, {"cable11": 1.0})
-    curvature = [paper.strain(f"section{k}", rest.q, [0.5])[0, 2] for k in (1, 2, 3, 4)]
+    q = pl.solve_statics(paper, {"cable11": 1.0}).q
+    curvature = [paper.strain(f"section{k}", q, [0.5])[0, 2] for k in (1, 2, 3, 4)]
     np.testing.assert_allclose(curvature, [-0.982703, -2.338004, -7.543897, 0], atol=1e-6)
     # one rod with a piecewise basis and four rods in a row are the same arm
     short = {"u": MOTIONS["out of plane"], "output": 0.05, "step": 0.01}
@@ -130,7 +134,7 @@ def check():
     np.testing.assert_allclose(tips[0], tips[1], atol=1e-8)
     # constant strain is a few per cent of the length off; in the plane there is neither torsion nor motion out of it
     rough, fine, finest = sections(0, cylinders=True), sections(2), sections(3)
-    for motion, off in (("single bending", 0.029), ("in-plane multibending", 0.024), ("out of plane", 0.017)):
+    for motion, off in (("single bending", 0.029), ("multibending", 0.024), ("out of plane", 0.017)):
         runs = [move(system, motion, step=0.01) for system in (rough, fine, finest)]
         assert all(run.success for run in runs)
         a, b, c = (run.positions("tip") for run in runs)

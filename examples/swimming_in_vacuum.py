@@ -12,6 +12,8 @@ radius, as the other tests need it, and the beam starts at rest.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.style import panels
 
 YOUNG, RADIUS, DAMPING = 1e8, 0.01, 1e-3  # Pa, m, s
 EI = YOUNG * np.pi * RADIUS**4 / 4
@@ -91,6 +93,15 @@ def difference(result: pl.Result) -> tuple[float, float]:
     return float(np.abs(ends).max()), float(np.abs(curvatures).max())
 
 
+def figures(result: pl.Result) -> dict[str, object]:
+    """Figures 14 and 15 of the paper: snapshots and both curvatures every 0.3 s."""
+    times = np.arange(0, 2.01, 0.3)
+    figure, axes = panels(1, 2, size=(9, 3.4))
+    for ax, strain in zip(axes, ("bending_y", "bending_z")):
+        result.plot_strains(strain, times=times, ax=ax)
+    return {"curvatures": figure, "snapshots": result.plot_snapshots(times)}
+
+
 METHODS = {
     "default tolerance": {},
     "rtol 1e-5": {"rtol": 1e-5, "atol": 1e-6},
@@ -100,7 +111,7 @@ METHODS = {
 }
 
 
-def main() -> None:
+def main(figures_dir: str | None = None) -> None:
     swim()  # loads the compiled kernels, so that they do not count below
     print("2 s of motion                largest                        difference from the reference")
     print("                        momentum  ang. mom.  com [m]   ends [m]  curvature [1/m]   steps   time [s]")
@@ -114,6 +125,7 @@ def main() -> None:
         )
     tip = result.positions("beam.tip")
     print(f"the tip moves {1e3 * np.ptp(tip[:, 1]):.1f} mm along y and {1e3 * np.ptp(tip[:, 2]):.1f} mm along z")
+    gallery.save(figures_dir, figures, result)
 
 
 def check() -> None:

@@ -3,9 +3,8 @@
 One clamp slides and turns, its two joints are prescribed, and a fixed loop joint holds the tip of the rod in it. As the
 clamps approach each other the twist turns into bending: the rod buckles into a helix, forms a loop and, when the clamps meet,
 is a plane circle without any twist. The paper's G and density are unphysical, so this is a steel rod of its length and
-diameter without gravity, and results are normalised: lengths by L, forces by EI/L², moments and energies by EI/L. (Its steps
-are the paper's: 18 of twist, 15 of push.) A round rod may buckle in any direction, so every bent state is a neutral one;
-therefore stable=False.
+diameter without gravity, and results are normalised: lengths by L, forces by EI/L², moments and energies by EI/L. Its steps are
+the paper's. A round rod may buckle in any direction, so every bent state is a neutral one; therefore stable=False.
 """
 
 import numpy as np
@@ -14,25 +13,21 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.drawing import plot_configurations
+from pliant.viz.style import legend, panels
 
 LENGTH, RADIUS, YOUNG, POISSON = 20.0, 0.0088, 2.1e11, 0.3
-EI = YOUNG * np.pi * RADIUS**4 / 4
-GJ = 1 / (1 + POISSON)  # over EI
-EA = 4 * (LENGTH / RADIUS) ** 2  # over EI/L²
-TURN = 2 * np.pi
+EI, TURN = YOUNG * np.pi * RADIUS**4 / 4, 2 * np.pi
+GJ, EA = 1 / (1 + POISSON), 4 * (LENGTH / RADIUS) ** 2  # over EI, over EI/L²
 
 
 def build(order: int = 6) -> pl.System:
     """The rod with torsion and bending of this order and linear stretch; the paper has 3, 5 and 5, and 2 functions."""
     robot = pl.Robot("twisted rod", gravity=(0, 0, 0))
-    rod = robot.add_rod(
-        "rod",
-        length=LENGTH,
-        section=pl.Circle(RADIUS),
-        material=pl.Material(young=YOUNG, poisson=POISSON, density=7800),
-        strains=pl.Strains(torsion=order, bending=order, stretch=1, basis="chebyshev"),
-        points=3 * order + 10,
-    )
+    steel = {"section": pl.Circle(RADIUS), "material": pl.Material(young=YOUNG, poisson=POISSON, density=7800)}
+    strains = pl.Strains(torsion=order, bending=order, stretch=1, basis="chebyshev")
+    rod = robot.add_rod("rod", length=LENGTH, strains=strains, points=3 * order + 10, **steel)
     slide = robot.add_body("slide", offset=(LENGTH, 0, 0), joint=pl.Prismatic("x"))
     clamp = robot.add_body("clamp", parent=slide, joint=pl.Revolute("x"))
     robot.add_motion("push", slide)
@@ -43,8 +38,7 @@ def build(order: int = 6) -> pl.System:
 
 def hold(system: pl.System, start: np.ndarray | None, angle: float, distance: float) -> pl.Equilibrium:
     """Equilibrium with the clamps turned by an angle [rad] and at a distance (over L)."""
-    motion = {"twist": angle, "push": (distance - 1) * LENGTH}
-    return pl.solve_statics(system, motion=motion, start=start, stable=False)
+    return pl.solve_statics(system, motion={"twist": angle, "push": (distance - 1) * LENGTH}, start=start, stable=False)
 
 
 def twist(system: pl.System, steps: int = 18) -> list[pl.Equilibrium]:
@@ -57,12 +51,11 @@ def twist(system: pl.System, steps: int = 18) -> list[pl.Equilibrium]:
 
 def push(system: pl.System, straight: pl.Equilibrium, steps: int = 15) -> list[pl.Equilibrium]:
     """The second phase, from the distance L to −L/2; the first step starts slightly bent."""
-    q = straight.q.copy()
-    for name, value in (("rod.bending_y[0]", 0.05), ("rod.bending_y[2]", -0.5)):
-        q[system.dof_names.index(name)] = 4 * value / LENGTH
-    out: list[pl.Equilibrium] = []
-    for distance in 1 - 1.5 * np.arange(1, steps + 1) / steps:
-        out.append(hold(system, out[-1].q if out else q, TURN, distance))
+    q, first = straight.q.copy(), system.dof_names.index("rod.bending_y[0]")
+    q[[first, first + 2]] = 0.2 / LENGTH, -2.0 / LENGTH
+    out = [hold(system, q, TURN, 1 - 1.5 / steps)]
+    for k in range(2, steps + 1):
+        out.append(hold(system, out[-1].q, TURN, 1 - 1.5 * k / steps))
     return out
 
 
@@ -88,8 +81,7 @@ def critical_force(moment: float) -> float:
         return float(np.linalg.det(np.concatenate(rows)).imag) / P
 
     P = np.linspace(1e-4, 60, 600)
-    values = [determinant(p) for p in P]
-    first = next(k for k in range(len(P)) if values[k] * values[k + 1] < 0)
+    first = np.flatnonzero(np.diff(np.sign([determinant(p) for p in P])))[0]
     return brentq(determinant, P[first], P[first + 1], xtol=1e-12)
 
 
@@ -109,22 +101,31 @@ def tip_of(wrench: np.ndarray, distance: float) -> np.ndarray:
     return np.concatenate([y[:3], Rotation.from_quat(y[3:7]).as_rotvec()])
 
 
-def main() -> None:
-    system = build()
-    twisted = twist(system)
+def figures(pushed: list[pl.Equilibrium]) -> dict[str, object]:
+    """Figure 6 of the paper, and how twist becomes bending."""
+    system, (figure, (ax,)) = build(), panels()
+    distance = 1 + np.array([state.q[-2] for state in pushed]) / LENGTH
+    shapes = plot_configurations(system, [s.q for s in pushed[::2]], values=distance[::2], label="distance / L [–]")
+    ax.plot(distance, [energies(system, s.q) for s in pushed], "o-", label=("torsion", "bending"))
+    ax.set(xlabel="distance of the clamps / L [–]", ylabel="energy / (EI/L) [–]")
+    legend(ax)
+    return {"shapes": shapes, "energies": figure}
+
+
+def main(figures_dir: str | None = None) -> None:
+    twisted = twist(system := build())
     pushed = push(system, twisted[-1])
-    print("turn/2π  distance   thrust   side force  moment x  torsion energy  bending energy")
+    print("    turn/2π   distance     thrust side force   moment x    torsion    bending energy")
     for state in [*twisted[::6], *pushed]:
-        w, (torsion, bending) = reaction(system, state), energies(system, state.q)
-        x, angle = 1 + state.q[-2] / LENGTH, state.q[-1] / TURN
-        side = np.hypot(w[4], w[5])
-        print(f"{angle:7.3f}{x:10.3f}{-w[3]:10.4f}{side:12.4f}{w[0]:10.4f}{torsion:16.4f}{bending:16.4f}")
+        w, (slide, turn) = reaction(system, state), state.q[-2:]
+        row = turn / TURN, 1 + slide / LENGTH, -w[3], np.hypot(w[4], w[5]), w[0], *energies(system, state.q)
+        print("".join(f"{x:11.4f}" for x in row))
     print(f"thrust at which the twisted rod buckles: {critical_force(GJ * TURN):.5f} (without twist 4π²)")
+    gallery.save(figures_dir, figures, pushed)
 
 
 def check() -> None:
-    system = build(10)
-    twisted = twist(system)
+    twisted = twist(system := build(10))
     straight, pushed = twisted[-1], push(system, twisted[-1])
     assert all(state.success for state in twisted + pushed)
     assert max(np.abs(system.closure(state.q)[0]).max() for state in twisted + pushed) < 1e-10
@@ -135,8 +136,7 @@ def check() -> None:
     assert hold(system, straight.q, TURN, 1 - 0.9999 * thrust / EA).stable
     assert not hold(system, straight.q, TURN, 1 - 1.0001 * thrust / EA).stable
     # an independent integration with the reactions found ends in the clamp
-    for k in (0, 2, 4):
-        x = 1 - 0.1 * (k + 1)
+    for k, x in ((0, 0.9), (2, 0.7), (4, 0.5)):
         np.testing.assert_allclose(tip_of(reaction(system, pushed[k]), x), [x, 0, 0, 0, 0, 0], atol=2e-4)
     # the clamps meet: a plane circle, free of force and twist
     circle = pushed[9]

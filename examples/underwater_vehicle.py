@@ -14,6 +14,7 @@ The paper needs 1.17 s (ode15s with analytical derivatives, its best) or about 8
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
 
 WATER = 1000.0
 BODY, SHAFT, HOOK = pl.Cylinder(0.06, 0.40), pl.Cylinder(0.01, 0.10), pl.Cylinder(0.0125, 0.04)  # along x
@@ -43,27 +44,16 @@ def build() -> pl.System:
     robot.add_hydrodynamics(body, bluff(BODY, cx=0.1))
     flow = pl.Hydrodynamics.circular(by=0.6, bz=0.6, drag=drag_and_lift)
     for place, side, length in (("front", 1, 0.35), ("rear", -1, 0.50)):
-        shaft = robot.add_body(
-            f"{place}_shaft",
-            parent=body,
-            joint=pl.Revolute("x"),
-            offset=(side * 0.25, 0, 0),
-            shape=SHAFT,
-            density=WATER,
-        )
+        rigid = {"offset": (side * 0.25, 0, 0), "shape": SHAFT, "density": WATER}
+        shaft = robot.add_body(f"{place}_shaft", parent=body, joint=pl.Revolute("x"), **rigid)
         robot.add_hydrodynamics(shaft, bluff(SHAFT))
         robot.add_motor(f"{place}_motor", shaft)
         for k in range(3):
-            hook = robot.add_body(
-                f"{place}_hook{k}",
-                parent=shaft,
-                offset=pl.translate(side * 0.05, 0, 0)
-                @ pl.rotate("x", 2 * np.pi / 3 * k)
-                @ pl.rotate("z", np.radians(135)),
-                offset_after=(0.02, 0, 0),
-                shape=HOOK,
-                density=WATER,
+            offset = (
+                pl.translate(side * 0.05, 0, 0) @ pl.rotate("x", 2 * np.pi / 3 * k) @ pl.rotate("z", np.radians(135))
             )
+            rigid = {"offset": offset, "offset_after": (0.02, 0, 0), "shape": HOOK, "density": WATER}
+            hook = robot.add_body(f"{place}_hook{k}", parent=shaft, **rigid)
             flagellum = robot.add_rod(
                 f"{place}_flagellum{k}",
                 parent=hook,
@@ -98,9 +88,19 @@ def shaft_speeds(run) -> list[float]:
     return [float(run.v[-1, run.system.v_slice(f"{place}_shaft").start]) for place in ("front", "rear")]
 
 
-def main():
+def figures(run):
+    """The vehicle at rest and turning, its way, and the speeds of the shafts."""
+    shafts = run.plot_coordinates(["front_shaft", "rear_shaft"])
+    return {
+        "shape": run.plot_shape(10.0),
+        "start": run.plot_shape(0.0),
+        "way": run.plot_trajectory("body"),
+        "shafts": shafts,
+    }
+
+
+def main(figures_dir=None):
     system = build()
-    print(repr(system))
     runs = {
         "error control, rtol 1e-3": {},
         "error control, rtol 1e-4": {"rtol": 1e-4, "atol": 1e-5},
@@ -121,6 +121,7 @@ def main():
         print(f"{name:30}{cost}{x[-1, 0]:9.4f}{off:14.1e}{np.abs(roll(other)).max():9.0e}{gap:17.1e}")
     x, (front, rear) = run.positions("body")[:, 0], shaft_speeds(run)
     print(f"  at the end {x[-1] - x[-21]:.3f} m/s; shafts turn with {front:.2f} and {rear:.2f} rad/s")
+    gallery.save(figures_dir, figures, run)
     print("  the paper: 1.17 s at best, some 8 min with an explicit method")
 
 

@@ -13,11 +13,14 @@ stiffness, without which the upper modes ring.
 import numpy as np
 
 import pliant as pl
+from pliant import gallery
+from pliant.viz.style import legend, panels
 
 WATER, OMEGA, ARM = 1000.0, 5 * np.pi, 0.05  # ARM: of the tendons [m]
 HEAD = 0.2  # length of the head [m]; its frame is where the actuated rod starts, so the head lies at −HEAD < x < 0
 NECK, WAIST, TAIL = (0.05, 0.06), (0.03, 0.06), (0.005, 0.04)  # half axes along y (lateral) and z [m]
 FRICTION, ACROSS = 0.01, 1.1
+SKULL = pl.Ellipsoid(0.12, *NECK)  # for pictures
 DAMPING = 0.01  # internal damping over stiffness [s]
 
 
@@ -48,7 +51,7 @@ def build() -> pl.System:
     robot = pl.Robot("undulatory swimmer", gravity=(0, 0, -9.81))
     robot.set_fluid(density=WATER)
     flow, volume = head()
-    skull = robot.add_body("head", joint=pl.Free(), inertia=pl.Inertia.from_matrix(flow["inertia"]))
+    skull = robot.add_body("head", joint=pl.Free(), inertia=pl.Inertia.from_matrix(flow["inertia"]), shape=SKULL)
     robot.add_hydrodynamics(skull, pl.Hydrodynamics(drag=flow["drag"], added_mass=flow["added"], volume=volume))
     parent = skull
     for name, EI, start, end in (("actuated", 4.9, NECK, WAIST), ("passive", 0.049, WAIST, TAIL)):
@@ -70,7 +73,7 @@ def build() -> pl.System:
 
 
 def tensions(t):
-    return {"left": 20 + 20 * np.sin(OMEGA * t + np.pi / 2), "right": 20 + 20 * np.sin(OMEGA * t - np.pi / 2)}
+    return {name: 20 + 20 * np.sin(OMEGA * t + side * np.pi / 2) for name, side in (("left", 1), ("right", -1))}
 
 
 def swim(system, duration=10.0, **options):
@@ -91,25 +94,28 @@ def root_torque(run):
     return np.array([run.system.stress("passive", q, [0.0])[0, 2] for q in run.q])
 
 
-def main():
+def figures(run):
+    """Figures 15 and 16 of the paper: snapshots every 1.65 s, torques of tendons and of the passive rod's root."""
+    figure, (ax,) = panels()
+    ax.plot(run.t[:301], ARM * (run.u[:301, 0] - run.u[:301, 1]), label="tendons")
+    ax.plot(run.t[:301], root_torque(run)[:301], label="elastic, root of the passive rod")
+    ax.set(xlabel="t [s]", ylabel="torque [N m]")
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return {"snapshots": run.plot_snapshots(np.arange(0, 10, 1.65), view="xy"), "torques": figure}
+
+
+def main(figures_dir=None):
     system = build()
-    print(system, "\n")
-    run = swim(system, step=0.01)
-    print(run)
+    print(run := swim(system, step=0.01))
     velocity, ahead = swimming(run)
-    course = np.degrees(np.arctan2(velocity[1], -velocity[0]))
-    print(
-        f"  swims with {np.linalg.norm(velocity):.4f} m/s, {ahead:.4f} m/s head first, {course:+.2f}° off its first course"
-    )
-    print(f"  stride {ahead * 0.4:.4f} m, or body lengths, per beat of 0.4 s")
+    course, speed = np.degrees(np.arctan2(velocity[1], -velocity[0])), np.linalg.norm(velocity)
+    print(f"  swims with {speed:.4f} m/s, {ahead:.4f} m/s head first, {course:+.2f}° off its first course")
     torque = root_torque(run)
+    early, late = np.abs(torque[:301]).max(), np.abs(torque[-201:]).max()
     print(
-        f"  elastic torque at the root of the passive rod: up to {np.abs(torque[:301]).max():.4f} N m in the first 3 s,"
+        f"  elastic torque at the root of the passive rod: up to {early:.4f} N m in the first 3 s, later {late:.4f} N m"
     )
-    print(f"  later {np.abs(torque[-201:]).max():.4f} N m (the tendons: 2 cos 5πt N m)")
-    print("  t [s]  torque [N m], every 0.02 s of a beat")
-    for k in range(0, 300, 40):
-        print(f"  {run.t[k]:.1f}  " + " ".join(f"{x:+.3f}" for x in torque[k : k + 40 : 2]))
+    gallery.save(figures_dir, figures, run)
 
 
 def check():
@@ -122,8 +128,7 @@ def check():
     # planar, head first, and straight on
     run = swim(system, step=0.01)
     assert run.success
-    assert np.abs(run.positions("head")[:, 2]).max() < 1e-11
-    assert np.abs(run.positions("passive.tip")[:, 2]).max() < 1e-11
+    assert max(np.abs(run.positions(frame)[:, 2]).max() for frame in ("head", "passive.tip")) < 1e-11
     velocity, ahead = swimming(run)
     assert abs(ahead - 0.2499) < 2e-3
     assert ahead > 0.999 * np.linalg.norm(velocity)

@@ -105,6 +105,16 @@ def test_descriptions_do_not_import_what_computes(module):
             assert allowed, f"{module} imports {name}"
 
 
+@pytest.mark.parametrize("module", PUBLIC)
+def test_viewers_are_loaded_when_they_are_asked_for(module):
+    """Results have methods that open viewers, so these names are imported inside functions; the package offers `viz.show`."""
+    names = imports(module, inside_functions=False)
+    assert "viser" not in {name.split(".")[0] for name in names}
+    if not within(module, "pliant.viz"):
+        viewers = {name for name in names if within(name, "pliant.viz")}
+        assert viewers <= ({"pliant.viz.show"} if module == "pliant" else set())
+
+
 def test_imports_of_kernels_have_no_cycles():
     graph = {m: {n for n in imports(m, inside_functions=True) if within(n, "pliant.kernels")} - {m} for m in KERNELS}
     done: set[str] = set()

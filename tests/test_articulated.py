@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import pliant as pl
 from load_robots import branched, state
+from pliant.kernels import layout
 from robots import BASES, SILICONE, add_random_link, random_inertia, random_robot
 from test_loads import CASES
+from test_spectral import integrated
 
 WEIGHTS = (40.0, 1500.0)  # (cv, ca) of a step of about 0.05 s
 
@@ -72,6 +74,15 @@ def test_coordinates_shared_by_blocks(basis):
     columns = len(system.tables.col_v)
     assert columns > system.nv
     assert blocks > 4  # some coordinates do occur more than once
+    check(system)
+
+
+def test_collocated_rods():
+    """The elimination sees what a block hands it, not how the block was integrated."""
+    robot = integrated(branched(3), arm=9, twig=8)
+    add_lines(robot)
+    system = robot.compile()
+    assert np.any(system.tables.block[:, layout.COLLOC] >= 0)
     check(system)
 
 

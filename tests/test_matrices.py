@@ -14,6 +14,7 @@ from load_robots import branched, complex_forces, moved
 from pliant import lie
 from pliant.kernels import dynamics, layout, matrices
 from robots import BASES, JOINTS, SILICONE, add_random_link, cable_driven_manipulator, random_inertia, random_robot
+from test_spectral import integrated
 from test_water_physics import submerged
 
 RTOL = 1e-12
@@ -81,6 +82,7 @@ ROBOTS = {
     "constant strain": constant_strain_arm,
     "random 2": lambda: random_robot(2).compile(),
     "random 7": lambda: random_robot(7).compile(),
+    "collocated": lambda: integrated(branched(3), arm=20, twig=16).compile(),
 }
 
 

@@ -13,6 +13,7 @@ from pliant.model.sections import (
     Material,
     Rectangle,
     Section,
+    Stepped,
     damping_density,
     inertia_density,
     stiffness_density,
@@ -236,3 +237,42 @@ def test_refused_types():
         Circle("thick")
     with pytest.raises(TypeError, match="base class"):
         Section()
+
+
+def test_stepped_dimensions():
+    radius = Stepped([0.02, 0.015, (0.01, 0.005)], at=(0.5, 0.8))
+    X = [0, 0.5 - 1e-9, 0.5, 0.8 - 1e-9, 0.8, 0.9, 1]
+    np.testing.assert_allclose(radius(X), [0.02, 0.02, 0.015, 0.015, 0.01, 0.0075, 0.005], atol=1e-9)
+    assert radius(1 / 3 - 1e-16) == 0.02
+    assert Stepped([1, 2, 3]).at == (1 / 3, 2 / 3)
+    np.testing.assert_array_equal(Stepped([1, 2, 3])([1 / 3 - 1e-13, 2 / 3]), [2, 3])  # rounding below a jump
+    assert Stepped(np.array([1.0, 2.0])) == Stepped((1, 2), at=[0.5])
+    assert hash(Stepped([1, 2])) == hash(Stepped([1.0, 2.0]))
+    assert Stepped([(1, 2)])(0.5) == 1.5
+    section = Circle(radius)
+    assert section.breakpoints == (0.5, 0.8)
+    assert repr(section) == "Circle(radius=Stepped([0.02, 0.015, (0.01, 0.005)], at=(0.5, 0.8)))"
+    assert repr(Stepped([1, 2])) == "Stepped([1.0, 2.0])"
+    np.testing.assert_allclose(section.properties([0.1, 0.6]).area, np.pi * np.array([0.02, 0.015]) ** 2)
+    assert Annulus(outer=Stepped([3, 2]), inner=Stepped([1, 1, 1])).breakpoints == (1 / 3, 0.5, 2 / 3)
+    assert Rectangle(1, (1, 2)).breakpoints == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Stepped([]), "empty"),
+        (lambda: Stepped([1, -2]), r"Stepped\.values\[1\] = -2"),
+        (lambda: Stepped([1, (1, 2, 3)]), r"Stepped\.values\[1\]"),
+        (lambda: Stepped([1, 2, 3], at=(0.5,)), "3 values need 2"),
+        (lambda: Stepped([1, 2, 3], at=(0.5, 0.2)), r"Stepped\.at"),
+        (lambda: Circle(Stepped([1, 0])).properties(0.7), r"Circle\.radius\(X=0\.7\)"),
+        (lambda: Circle([3, 2, 1]), "Stepped"),
+    ],
+)
+def test_refused_steps(make, match):
+    with pytest.raises(ValueError, match=match):
+        make()
+    for wrong in (0.02, len, "ab"):
+        with pytest.raises(TypeError, match="sequence"):
+            Stepped(wrong)

@@ -50,7 +50,7 @@ from .model.loops import Loop
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
 from .model.routing import Along, Table, helical_routing
-from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
+from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
 from .model.strains import Strains
 from .model.user import UserLoad, compiled_load
@@ -61,6 +61,7 @@ from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
 from .system import ForwardDerivatives, InverseDerivatives, Momentum, System
+from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
@@ -135,6 +136,7 @@ __all__ = [
     "SpecialPoint",
     "Sphere",
     "Spherical",
+    "Stepped",
     "Strains",
     "System",
     "Table",
@@ -158,10 +160,13 @@ __all__ = [
     "reconstruct",
     "redundant_constraints",
     "rotate",
+    "save_html",
     "save_model",
+    "show",
     "simulate",
     "solve_statics",
     "static_jacobian",
+    "studio",
     "trace_equilibria",
     "translate",
 ]

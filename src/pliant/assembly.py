@@ -33,9 +33,18 @@ from .model.links import Body, Frame, Link, Rod
 from .model.pose import Pose
 from .model.robot import Robot
 from .model.strains import STRAIN_NAMES
-from .quadrature import Grid, magnus_values, rod_grid
+from .quadrature import Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
 
-__all__ = ["Assembly", "JointSpring", "LinkInfo", "anchor_of", "assemble", "internal_tables", "step_values"]
+__all__ = [
+    "Assembly",
+    "JointSpring",
+    "LinkInfo",
+    "anchor_of",
+    "assemble",
+    "block_integrals",
+    "internal_tables",
+    "step_values",
+]
 
 Array = NDArray[np.float64]
 Emission = Iterator[Any]  # of the emissions that must be done before it goes on
@@ -101,6 +110,25 @@ def step_values(rod: Rod, x0: Array, x1: Array) -> tuple[Array, Array]:
     return np.stack(phi), np.stack(xi)
 
 
+def _node_values(rod: Rod, grid: Grid) -> tuple[Array, Array]:
+    """The same as `step_values` for spectral integration: values at the end of each step, zero if not a Chebyshev point."""
+    at = grid.weights[1:] > 0
+    phi = np.zeros((2, len(at), rod.strains.size))
+    xi = np.zeros((2, len(at), 6))
+    phi[:, at] = rod.strains.evaluate(grid.X[1:][at])
+    xi[:, at] = rod.reference(grid.X[1:][at])
+    return phi, xi
+
+
+def block_integrals(rod: Rod, grid: Grid, start: int, end: int, X: Array) -> Array:
+    """Integrals [m] from X[start] of the grid to points X, as weights of values at the nodes start + 1 … end of a block."""
+    a, b = grid.X[start], grid.X[end]
+    at = grid.weights[start + 1 : end + 1] > 0
+    out = np.zeros((len(X), end - start))
+    out[:, at] = chebyshev_integrals(int(at.sum()), (X - a) / (b - a)) * ((b - a) * rod.length)
+    return out
+
+
 class _Builder:
     """Collects blocks, steps and columns while walking the tree depth first."""
 
@@ -114,6 +142,7 @@ class _Builder:
         self.dry: list[Array] = []  # without
         self.phi: list[Array] = []
         self.n_phi = 0
+        self.colloc: list[Array] = []
         self.col_v: list[int] = []
         self.col_q: list[int] = []
         self.anchors: dict[str, list[Anchor]] = {}
@@ -187,24 +216,31 @@ class _Builder:
             yield self.emit(child, anchor.then(child.parent.offset))
 
     def emit_rod(self, link: Link, rod: Rod, anchor: Anchor) -> Emission:
-        """Emit a rod as one block, or as several joined at attachments and element ends."""
+        """Emit a rod as one block, or as several joined at attachments and element ends.
+
+        With spectral integration attachments end elements, and each element is a block with Chebyshev points of its own.
+        """
+        spectral = rod.integration == "spectral"
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
         named = points_of_interest(self.robot, link.name)
         inside = [x for x in attached + named if SAME < x < 1 - SAME]
-        grid = rod_grid(rod.strains.breakpoints, rod.points_per_element, extra=inside)
+        breakpoints = rod.breakpoints
+        if spectral:
+            breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME < x < 1 - SAME)])
+        grid = rod_grid(breakpoints, rod.points_per_element, extra=inside, rule=rod.rule)
         self.check_points(link, rod, grid)
         self.grids[link.name] = grid
         X = grid.X
         L = rod.length
         h = np.diff(X)
-        phi, xi = step_values(rod, X[:-1], X[1:])
+        phi, xi = _node_values(rod, grid) if spectral else step_values(rod, X[:-1], X[1:])
         mass = rod.inertia_at(X) * (grid.weights * L)[:, None, None]
         added = added_mass(self.robot, link, X)
         used = [np.any(phi[:, i0:i1] != 0.0, axis=(0, 1)) for i0, i1 in grid.elements]
         local = not all(u.all() for u in used)
         cuts = {int(np.argmin(np.abs(X - x))) for x in attached} - {0, len(X) - 1}
-        if local:
+        if local or spectral:
             cuts |= {i1 for _i0, i1 in grid.elements} - {len(X) - 1}
         ends = [*sorted(cuts), len(X) - 1]
 
@@ -230,10 +266,14 @@ class _Builder:
                 [base_q + int(k) for k in columns],
                 components=rod.strains.components[columns],
             )
+            if spectral:
+                self.blocks[-1][layout.COLLOC] = sum(W.size for W in self.colloc)
+                self.colloc.append(block_integrals(rod, grid, start, end, X[start + 1 : end + 1]))
             for i in range(start, end):
                 data = np.zeros(layout.DATA_WIDTH)
-                data[layout.D_H] = h[i] * L
-                data[layout.D_C] = np.sqrt(3.0) / 12.0 * (h[i] * L) ** 2 if rod.magnus == 4 else 0.0
+                if not spectral:
+                    data[layout.D_H] = h[i] * L
+                    data[layout.D_C] = np.sqrt(3.0) / 12.0 * (h[i] * L) ** 2 if rod.magnus == 4 else 0.0
                 data[layout.D_XI1 : layout.D_XI1 + 6] = xi[0, i]
                 data[layout.D_XI2 : layout.D_XI2 + 6] = xi[1, i]
                 anchor = self.add_step(data, phi[:, i, columns])
@@ -285,6 +325,7 @@ class _Builder:
         row[layout.COLS] = len(velocities)
         row[layout.SUBTREE] = -1
         row[layout.QPOS] = qpos
+        row[layout.COLLOC] = -1
         if components is not None:
             for c in range(7):
                 row[layout.RANGE + c] = int(np.searchsorted(components, c))
@@ -356,6 +397,7 @@ class _Builder:
             step=np.array(self.steps, dtype=np.int64).reshape(-1, layout.STEP_WIDTH),
             data=np.array(self.data).reshape(-1, layout.DATA_WIDTH),
             phi=np.ascontiguousarray(np.concatenate(self.phi, axis=1)) if self.phi else np.zeros((2, 0)),
+            colloc=np.concatenate([W.ravel() for W in self.colloc]) if self.colloc else np.zeros(0),
             spans=np.array(spans, dtype=np.int64).reshape(-1, 2),
             col_v=col_v,
             col_q=np.array(self.col_q, dtype=np.int64),

@@ -165,6 +165,17 @@ class Legendre(_Polynomials):
     Notes
     -----
     Orthogonal on [0, 1]; every function is 1 at X = 1 and (-1)^k at X = 0.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> basis = pl.Legendre(2)
+    >>> basis.size
+    3
+    >>> print(basis([0.0, 0.5, 1.0]))
+    [[ 1.  -1.   1. ]
+     [ 1.   0.  -0.5]
+     [ 1.   1.   1. ]]
     """
 
     def _values(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -214,6 +225,13 @@ class PiecewiseConstant(Basis):
     sections : int or sequence of float
         Number of equal sections, or the increasing points inside (0, 1) that separate sections of chosen
         lengths (n points make n + 1 sections).
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> sections = pl.PiecewiseConstant(4)
+    >>> sections.size, sections.breakpoints
+    (4, (0.25, 0.5, 0.75))
     """
 
     sections: int | tuple[float, ...]
@@ -295,6 +313,14 @@ class LinearElements(_Elements):
     ----------
     elements : int
         Number of elements, at least 1; there are elements + 1 functions, one for each element end.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> print(pl.LinearElements(2)([0.0, 0.25, 1.0]))
+    [[1.  0.  0. ]
+     [0.5 0.5 0. ]
+     [0.  0.  1. ]]
     """
 
     _degree: ClassVar[int] = 1

@@ -35,8 +35,8 @@ class Cost(NamedTuple):
     multiply: float
 
 
-MASS_COST = Cost(write=1.0, factor=0.04, front=230.0, multiply=0.38)
-STEP_COST = Cost(write=2.0, factor=0.04, front=170.0, multiply=0.25)
+MASS_COST = Cost(write=1.0, factor=0.04, front=350.0, multiply=0.38)
+STEP_COST = Cost(write=2.0, factor=0.04, front=190.0, multiply=0.25)
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
     total = int(height.sum())
     tables_of = Fronts(
         front=front,
-        index=np.array([v for u in plan.unknowns for v in u], dtype=np.int64),
+        velocity=np.array([v for u in plan.unknowns for v in u], dtype=np.int64),
         up=np.array(up, dtype=np.int64),
         own=np.array([place[b][v] for b, own in enumerate(plan.own) for v in own], dtype=np.int64),
         entry=entries,

@@ -1,4 +1,4 @@
-"""Points and weights along a rod: Gauss quadrature, the grid of a rod, Magnus collocation.
+"""Points and weights along a rod: Gauss and Chebyshev points, the grid of a rod, Magnus collocation.
 
 Everything is written for the normalised arc length X in [0, 1] (no unit). The caller multiplies weights and
 steps by the rod length.
@@ -20,8 +20,10 @@ from pliant.model.validate import choice, integer, interval
 __all__ = [
     "SAME_POINT",
     "Grid",
+    "chebyshev_integrals",
     "check_breakpoints",
     "default_points",
+    "fejer",
     "gauss",
     "magnus_nodes",
     "magnus_values",
@@ -32,7 +34,9 @@ __all__ = [
 SAME_POINT = 1e-12
 """Two values of X closer than this are the same point."""
 
-_MINIMUM_POINTS = 6
+_RULES = ("gauss", "chebyshev")
+_MINIMUM_POINTS = {"gauss": 6, "chebyshev": 10}
+_MORE_POINTS = {"gauss": 2, "chebyshev": 6}
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -94,6 +98,61 @@ def _legendre_in_angle(n: int, angle: NDArray[np.float64]) -> tuple[NDArray[np.f
     return value, n * (difference - gap * value) / np.sin(angle)
 
 
+@lru_cache(maxsize=256, typed=True)
+def fejer(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Chebyshev points of the first kind and the weights of Fejér's first rule on [0, 1].
+
+    Parameters
+    ----------
+    n : int
+        Number of points, at least 1. The rule is exact for polynomials of degree n - 1 (of degree n if n is odd).
+
+    Returns
+    -------
+    nodes : ndarray, shape (n,)
+        The roots of the Chebyshev polynomial T_n(2X - 1), increasing; read-only.
+    weights : ndarray, shape (n,)
+        Positive weights with sum 1; read-only.
+    """
+    count = integer("n", n, minimum=1)
+    nodes = np.sin(0.25 * math.pi * (2 * np.arange(count) + 1) / count) ** 2
+    nodes = 0.5 * (nodes + (1.0 - nodes[::-1]))
+    weights = chebyshev_integrals(count, [1.0])[0]
+    weights = 0.5 * (weights + weights[::-1])
+    return _frozen(nodes), _frozen(weights / math.fsum(weights))
+
+
+def chebyshev_integrals(n: int, x: ArrayLike) -> NDArray[np.float64]:
+    """Integrals from 0 to x of the Lagrange polynomials through the n points of `fejer`.
+
+    Parameters
+    ----------
+    n : int
+        Number of points, at least 1.
+    x : array_like, shape (m,)
+        Upper ends in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (m, n)
+        Multiplied with values at the points it gives the integral of the polynomial of degree n - 1 through them.
+    """
+    count = integer("n", n, minimum=1)
+    upper = np.atleast_1d(np.asarray(x, dtype=float))
+    angle = 2.0 * np.arccos(np.sqrt(np.clip(upper, 0.0, 1.0)))
+    at_nodes = math.pi * (1.0 - (np.arange(count) + 0.5) / count)  # of increasing points
+    k = np.arange(count)
+    # ∫ T_k from -1 to cos(angle)
+    raised = (np.cos((k + 1) * angle[:, None]) - (-1.0) ** (k + 1)) / (k + 1)
+    lowered = (np.cos((k - 1) * angle[:, None]) - (-1.0) ** (k - 1)) / np.where(k == 1, 1, k - 1)
+    lowered[:, k == 1] = 0.0
+    integral = 0.5 * (raised - lowered)
+    integral[:, 0] = 2.0 * upper
+    share = np.where(k == 0, 1.0, 2.0)[:, None] / count * np.cos(k[:, None] * at_nodes)
+    out: NDArray[np.float64] = 0.5 * integral @ share
+    return out
+
+
 def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
     array.flags.writeable = False
     return array
@@ -143,26 +202,32 @@ class Grid:
         return len(self.X)
 
 
-def rod_grid(breakpoints: Iterable[float], points_per_element: int, extra: Iterable[float] = ()) -> Grid:
-    """Composite Gauss grid of a rod.
+def rod_grid(
+    breakpoints: Iterable[float], points_per_element: int, extra: Iterable[float] = (), *, rule: str = "gauss"
+) -> Grid:
+    """Composite grid of a rod.
 
     Parameters
     ----------
     breakpoints : iterable of float
         Increasing values of X inside (0, 1) where an element ends and the next one starts.
     points_per_element : int
-        Gauss points inside each element, at least 1.
+        Points of the rule inside each element, at least 1.
     extra : iterable of float, optional
         More values of X in [0, 1], in any order, to insert with weight 0 (points of attachment, markers). One
         that coincides with a point of the grid within `SAME_POINT` is that point, and its weight stays.
+    rule : {"gauss", "chebyshev"}
+        `gauss` or `fejer`.
 
     Returns
     -------
     Grid
-        The element ends, the Gauss points and the extra points.
+        The element ends, the points of the rule and the extra points.
     """
     ends = np.array([0.0, *check_breakpoints("breakpoints", breakpoints), 1.0])
-    nodes, node_weights = gauss(integer("points_per_element", points_per_element, minimum=1))
+    choice("rule", rule, _RULES)
+    points = gauss if rule == "gauss" else fejer
+    nodes, node_weights = points(integer("points_per_element", points_per_element, minimum=1))
     lengths = np.diff(ends)
     inside = ends[:-1, None] + lengths[:, None] * nodes
     X = np.concatenate((ends, inside.ravel()))
@@ -205,8 +270,8 @@ def _new_points(extra: list[float], existing: NDArray[np.float64]) -> list[float
     return [x for x in merge_points(extra) if np.min(np.abs(existing - x)) > SAME_POINT]
 
 
-def default_points(degree: int, n_elements: int) -> int:
-    """Gauss points per element for strain functions of a given degree.
+def default_points(degree: int, n_elements: int, *, rule: str = "gauss") -> int:
+    """Points per element for strain functions of a given degree.
 
     Parameters
     ----------
@@ -214,19 +279,24 @@ def default_points(degree: int, n_elements: int) -> int:
         Polynomial degree of the strains in an element (`Basis.degree`).
     n_elements : int
         Number of elements of the rod, at least 1.
+    rule : {"gauss", "chebyshev"}
+        See `rod_grid`.
 
     Returns
     -------
     int
-        ``2 * degree + 2``, but at least so many that the whole rod has 6 points.
+        ``2 * degree + 2``, but at least so many that the whole rod has 6 points; of Chebyshev points
+        ``2 * degree + 6`` and 10.
 
     Notes
     -----
     Products of two strain functions need only ``degree + 1`` points; the rest resolves the section, the loads
-    and the motion of the rod, none of which are polynomials.
+    and the motion of the rod, none of which are polynomials. With n Chebyshev points products are exact to degree n - 1
+    only: ``2 * degree + 5`` are needed for two strain functions times the stiffness of a tapered section, of degree 4.
     """
     elements = integer("n_elements", n_elements, minimum=1)
-    return max(2 * integer("degree", degree) + 2, -(-_MINIMUM_POINTS // elements))
+    choice("rule", rule, _RULES)
+    return max(2 * integer("degree", degree) + _MORE_POINTS[rule], -(-_MINIMUM_POINTS[rule] // elements))
 
 
 def magnus_nodes(x0: ArrayLike, x1: ArrayLike, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

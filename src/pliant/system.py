@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from . import lie
-from .assembly import LinkInfo, anchor_of, assemble, internal_tables, step_values
+from .assembly import LinkInfo, anchor_of, assemble, block_integrals, internal_tables, step_values
 from .elimination import plan_elimination
 from .kernels import engine, internal, kinematics, layout, manifold
 from .kernels.groups import CABLES
@@ -80,6 +80,22 @@ class System:
     Notes
     -----
     The equation of motion is ``ID(q, v, a) + elastic(q) + D v = tau`` with ``ID = M a + Coriolis − gravity``.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> system
+    <System 'arm': nq=12, nv=12, 9 steps>
+    >>> system.dof_names[4], system.input_names
+    ('arm.bending_y[0]', ('cable',))
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -189,7 +205,22 @@ class System:
         return float(self._totals(self.neutral(), self._zero)[0])
 
     def q_slice(self, link: str | Link) -> slice:
-        """Where a link's coordinates are in q (joint first, then strains)."""
+        """Where a link's coordinates are in q (joint first, then strains).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> system.q_slice("arm")
+        slice(0, 12, None)
+        """
         info = self._info(link)
         return slice(info.q0, info.q0 + info.link.nq)
 
@@ -216,7 +247,7 @@ class System:
 
     @property
     def prescribed(self) -> dict[str, tuple[Any, Any, str]]:
-        """Prescribed joints by the name of their motion: where their coordinates and velocities are, and their kind.
+        """Where coordinates and velocities of prescribed joints are, and their kind, by the name of their motion.
 
         The kind is "numbers" for ordinary coordinates, "spherical" or "free".
         """
@@ -233,7 +264,7 @@ class System:
 
     @property
     def held_tendons(self) -> dict[str, int]:
-        """Tendons of prescribed length: their numbers by name."""
+        """Numbers of the tendons of prescribed length, by name."""
         return {name: k for k, (name, t) in enumerate(self._robot.tendons.items()) if t.control == "length"}
 
     @property
@@ -274,7 +305,18 @@ class System:
         return q
 
     def integrate(self, q: ArrayLike, dv: ArrayLike) -> Array:
-        """Move from q along a velocity times time dv (nv,): addition, or g·exp(dv) on spherical and free joints."""
+        """Move from q along a velocity times time dv (nv,): addition, or g·exp(dv) on spherical and free joints.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> robot = pl.Robot("ball")
+        >>> ball = robot.add_body("ball", joint=pl.Spherical(), shape=pl.Sphere(0.1), mass=1.0)
+        >>> system = robot.compile()
+        >>> print(system.integrate(system.neutral(), [0, 0, np.pi]).round(12) + 0.0)  # half a turn
+        [0. 0. 0. 1.]
+        """
         out = np.empty(self.nq)
         c = self.internal
         manifold.integrate_q(c.shift, c.spatial, self.check_q(q), self.check_v("dv", dv), out)
@@ -291,7 +333,24 @@ class System:
     # ------------------------------------------------------------ kinematics
 
     def pose(self, frame: FrameLike, q: ArrayLike) -> Array:
-        """Pose of a frame in the world, 4×4."""
+        """Pose of a frame in the world, 4×4.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> q = system.neutral()
+        >>> q[4] = -2.0  # constant bending about y [rad/m]: upwards
+        >>> print(system.pose("arm.tip", q)[:3, 3].round(4))
+        [0.3587 0.     0.1516]
+        """
         return self._motion(self._anchor(frame), q, self._zero, self._zero)[0]
 
     def twist(self, frame: FrameLike, q: ArrayLike, v: ArrayLike, *, reference: Reference = "body") -> Array:
@@ -321,7 +380,25 @@ class System:
         return out
 
     def jacobian(self, frame: FrameLike, q: ArrayLike, *, reference: Reference = "body") -> Array:
-        """Jacobian J (6, nv) of a frame: twist = J v, in the same `reference` as `twist`."""
+        """Jacobian J (6, nv) of a frame: twist = J v, in the same `reference` as `twist`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> J = system.jacobian("arm.tip", system.neutral(), reference="world")
+        >>> J.shape
+        (6, 12)
+        >>> print(J[5, 4].round(3))  # bending up by 1 rad/m lifts the tip by ½ L²
+        -0.08
+        """
         choice("reference", reference, ("body", "world"))
         anchor = self._anchor(frame)
         J = np.empty((6, self.nv))
@@ -352,6 +429,22 @@ class System:
         q : array (nq,)
         X : int or array (m,)
             Number of equidistant points, or the points themselves in [0, 1].
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> system.rod_poses("arm", system.neutral(), 20).shape
+        (20, 4, 4)
+        >>> print(system.rod_poses("arm", system.neutral(), [0.0, 0.5, 1.0])[:, 0, 3])
+        [0.  0.2 0.4]
         """
         return self._rod_motion(rod, X, q, self._zero, self._zero)[0]
 
@@ -361,7 +454,22 @@ class System:
         return np.array([_express(gk, Vk, "body") for gk, Vk in zip(g - self._shift(), V)]).reshape(-1, 6)
 
     def strain(self, rod: str | Link, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
-        """Strain ξ(X) = ξ*(X) + Φ(X) q along a rod, shape (m, 6)."""
+        """Strain ξ(X) = ξ*(X) + Φ(X) q along a rod, shape (m, 6).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> print(system.strain("arm", system.neutral(), [0.5]))
+        [[0. 0. 0. 1. 0. 0.]]
+        """
         info, _grid, content = self._rod(rod)
         points = _points(X)
         return content.reference(points) + content.strains.matrix(points) @ self.check_q(q)[info.rod_q]
@@ -376,7 +484,20 @@ class System:
     # ------------------------------------------------------------ dynamics
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """ID(q, v, a) = M a + Coriolis − gravity, shape (nv,); elastic and damping forces are not included."""
+        """ID(q, v, a) = M a + Coriolis − gravity, shape (nv,); elastic and damping forces are not included.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> robot = pl.Robot("pendulum")
+        >>> rod = robot.add_body(
+        ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+        ... )
+        >>> system = robot.compile()
+        >>> print(system.inverse_dynamics([0.0], [0.0], [0.0]).round(4))  # holds it level
+        [-0.7358]
+        """
         out = np.empty(self.nv)
         self.run_job(engine.ID, self.check_q(q), self.check_v("v", v), self.check_v("a", a), force=out)
         return out
@@ -385,6 +506,19 @@ class System:
         """ID together with ∂ID/∂q, ∂ID/∂v and ∂ID/∂a = M.
 
         On spherical and free joints ∂/∂q is along ``integrate(q, δ)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> robot = pl.Robot("pendulum")
+        >>> rod = robot.add_body(
+        ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+        ... )
+        >>> system = robot.compile()
+        >>> d = system.inverse_dynamics_derivatives([0.5], [0.0], [0.0])
+        >>> print((d.dq[0, 0] / (0.3 * 9.81 * 0.25 * np.sin(0.5))).round(12))  # of −m g l cos q
+        1.0
         """
         tau = np.empty(self.nv)
         out = np.zeros((3, self.nv, self.nv))
@@ -400,7 +534,20 @@ class System:
         return out[0]
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Mass matrix M(q) (nv, nv), by composite bodies."""
+        """Mass matrix M(q) (nv, nv), by composite bodies.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> robot = pl.Robot("pendulum")
+        >>> rod = robot.add_body(
+        ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+        ... )
+        >>> system = robot.compile()
+        >>> print(system.mass_matrix([0.0]).round(6))  # m (l² + h²)/12 + m (l/2)²
+        [[0.02501]]
+        """
         out = np.zeros((1, self.nv, self.nv))
         self.run_job(engine.MASS, self.check_q(q), S=out)
         return out[0]
@@ -464,6 +611,18 @@ class System:
         method : {"auto", "composite", "articulated"}
             "composite": form M by composite bodies and factor it, O(N³). "articulated": the articulated-body algorithm
             of [001], O(N). "auto" takes the faster one for this robot (see `linear_solver`).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> robot = pl.Robot("pendulum")
+        >>> rod = robot.add_body(
+        ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+        ... )
+        >>> system = robot.compile()
+        >>> print(system.forward_dynamics([np.pi / 2], [0.0]).round(12) + 0.0)  # it hangs
+        [0.]
         """
         given = None if prescribed is None else np.where(self.known, self.check_v("prescribed", prescribed), 0.0)
         q, v = self.check_q(q), self.check_v("v", v)
@@ -511,7 +670,26 @@ class System:
     # ------------------------------------------------------------ inputs and the equation of motion
 
     def inputs(self, u: Inputs = None) -> Array:
-        """Inputs as a vector (nu,) from a vector, a dictionary by name (the others are zero), or None."""
+        """Inputs as a vector (nu,) from a vector, a dictionary by name (the others are zero), or None.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> system.inputs({"cable": 5})
+        array([5.])
+        >>> system.inputs({"cabel": 5})
+        Traceback (most recent call last):
+            ...
+        KeyError: "there is no input named 'cabel'; did you mean 'cable'?"
+        """
         if u is None:
             return np.zeros(self.nu)
         if isinstance(u, Mapping):
@@ -545,6 +723,21 @@ class System:
         """Lengths of the tendons [m], shape (n,), and their derivatives in q, shape (n, nv), in the order of adding.
 
         For push rods it is minus the length, for chambers minus the volume [m³].
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> lengths, slopes = system.tendon_lengths(system.neutral())
+        >>> print(lengths, slopes.shape)
+        [0.4] (1, 12)
         """
         jacobian = np.zeros((1, len(self.tendons.law), self.nv))
         self.run_job(engine.LENGTHS, self.check_q(q), S=jacobian)
@@ -555,6 +748,21 @@ class System:
 
         It depends on q alone, unless tendons are elastic or have friction with a slip speed, servos are at their limit or
         user loads have inputs. For tensions, torques and wrenches the generalised force is B u.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> B = system.actuation_matrix(system.neutral())
+        >>> print(B[4].round(6))  # work on bending_y: minus the offset times the length
+        [-0.0048]
         """
         B = np.zeros((1, self.nu, self.nv))
         velocity = self._zero if v is None else self.check_v("v", v)
@@ -565,12 +773,12 @@ class System:
 
     @cached_property
     def loop_rows(self) -> tuple[str, ...]:
-        """Names of the scalar constraints of all loop joints, such as ``"pin: position x"``."""
+        """Names of the scalar constraints of all loop joints (of a joint "pin" for instance ``"pin: position x"``)."""
         return tuple(f"{name}: {what}" for name, loop in self._robot.loops.items() for _k, _d, what in loop.rows())
 
     @property
     def multipliers(self) -> Array:
-        """Multipliers of the constraints (rows,) that the next residual uses: the forces of loop joints; solvers write here."""
+        """Multipliers (rows,) of the constraints that the next residual uses, the forces of loop joints; solvers write here."""
         return self._work.multiplier
 
     @property
@@ -661,7 +869,26 @@ class System:
         *,
         weights: tuple[float, float, float] = (1.0, 0.0, 0.0),
     ) -> Array:
-        """cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a of `residual` for weights (cq, cv, ca), shape (nv, nv)."""
+        """cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a of `residual` for weights (cq, cv, ca), shape (nv, nv).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> rest = pl.solve_statics(system, {"cable": 5.0})
+        >>> zero = [0.0] * system.nv
+        >>> K = system.residual_tangent(rest.q, zero, zero, rest.u)  # stiffness of the loaded arm
+        >>> M = system.residual_tangent(rest.q, zero, zero, rest.u, weights=(0, 0, 1))
+        >>> K.shape, bool(abs(M - system.mass_matrix(rest.q)).max() < 1e-12)
+        ((12, 12), True)
+        """
         out = np.empty((1, self.nv, self.nv))
         p = np.zeros(engine.PARAMETERS)
         p[:3] = weights
@@ -838,6 +1065,8 @@ class System:
     def _probe(self, rod: str | Link, X: Array) -> _Probe:
         """Partial steps that lead from computational points to the points X of a rod."""
         info, grid, content = self._rod(rod)
+        if content.integration == "spectral":
+            return self._spectral_probe(info, grid, content, X)
         k = np.clip(np.searchsorted(grid.X, X, side="left") - 1, 0, len(grid.X) - 2)
         x0 = grid.X[k]
         values, xi = step_values(content, x0, X)
@@ -855,6 +1084,21 @@ class System:
             columns = self.tables.col_v[block[layout.COL0] : block[layout.COL0] + block[layout.COLS]]
             phi[p, :, : len(columns)] = values[p][:, columns - info.rod_v.start]
         return steps, data, phi
+
+    @staticmethod
+    def _spectral_probe(info: LinkInfo, grid: Grid, content: Rod, X: Array) -> _Probe:
+        """First steps of the blocks that hold the points X of a spectral rod, and integrals up to the points."""
+        starts = np.array([first for first, _last in grid.elements])
+        k = np.clip(np.searchsorted(grid.X[starts], X, side="left") - 1, 0, len(starts) - 1)
+        rows = []
+        for e, x in zip(k, X[:, None]):
+            first, last = grid.elements[e]
+            rows.append(block_integrals(content, grid, first, last, x))
+        phi = np.zeros((len(X), 2, max((row.shape[1] for row in rows), default=0)))
+        for p, row in enumerate(rows):
+            phi[p, :, : row.shape[1]] = row
+        steps = np.array([info.anchors[starts[e] + 1].step for e in k], dtype=np.int64)
+        return steps, np.zeros((len(X), layout.DATA_WIDTH)), phi
 
     def _totals(self, q: ArrayLike, v: ArrayLike) -> Array:
         out = np.empty(12)

@@ -97,6 +97,24 @@ def linearize(
         Velocity; zero if left out.
     u, tau
         Inputs and further forces there.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system, {"cable": 5.0})
+    >>> linear = pl.linearize(system, rest)
+    >>> linear.A.shape, linear.B.shape
+    ((24, 24), (24, 1))
+    >>> bool(abs(linear.a).max() < 1e-6)  # at rest
+    True
     """
     q, velocity, inputs, forces = _state(system, state, v, u, tau)
     n = system.nv
@@ -145,6 +163,22 @@ def modes(
     Notes
     -----
     Undamped: ``K φ = ω² M φ`` with the symmetric part of the tangent stiffness. Damped: eigenvalues of `linearize`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system)
+    >>> modes = pl.modes(system, rest, 2)
+    >>> print(modes.frequencies.round(2), "Hz", modes.damping_ratios.round(2))
+    [1.14 1.23] Hz [0.07 0.06]
     """
     q, v, inputs, forces = _state(system, state, None, u, tau)
     K = system.residual_tangent(q, v, v, inputs, forces)
@@ -182,7 +216,24 @@ def static_jacobian(
     tau: ArrayLike | None = None,
     reference: Reference = "world",
 ) -> Array:
-    """Motion of a frame per unit change of each input, in quasi-static equilibrium, shape (6, nu)."""
+    """Motion of a frame per unit change of each input, in quasi-static equilibrium, shape (6, nu).
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system, {"cable": 5.0})
+    >>> slope = pl.static_jacobian(system, rest, "arm.tip")
+    >>> print(f"{1000 * slope[5, 0]:.1f} mm upwards per newton")
+    8.9 mm upwards per newton
+    """
     choice("reference", reference, ("body", "world"))
     q, v, inputs, forces = _state(system, state, None, u, tau)
     K = system.residual_tangent(q, v, v, inputs, forces)

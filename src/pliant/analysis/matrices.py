@@ -198,6 +198,18 @@ def coriolis_matrix(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     For joints with ordinary coordinates this is the matrix of Christoffel's symbols and half of ∂ID/∂v. In general
     ``C = ½ (∂ID/∂v + M A)`` with A block diagonal, ad of the body twist of every spherical and free joint.
     Gravity and the forces of a fluid other than added mass are not in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> robot = pl.Robot("pendulum")
+    >>> rod = robot.add_body(
+    ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+    ... )
+    >>> system = robot.compile()
+    >>> print(pl.coriolis_matrix(system, [0.3], [1.0]) + 0.0)  # a single hinge has none
+    [[0.]]
     """
     return _product(system, matrices.CORIOLIS, system.check_q(q), system.check_v("v", v))[0]
 
@@ -216,6 +228,19 @@ def equation_of_motion(
         Inputs; zero if left out.
     tau : array (nv,), optional
         Further generalised forces.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> robot = pl.Robot("pendulum")
+    >>> rod = robot.add_body(
+    ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+    ... )
+    >>> system = robot.compile()
+    >>> e = pl.equation_of_motion(system, [0.0], [0.0])
+    >>> print(f"{e.gravity[0]:.4f} N m")  # 0.3 kg · 9.81 m/s² · 0.25 m, against the weight
+    -0.7358 N m
     """
     q, v = system.check_q(q), system.check_v("v", v)
     inputs = system.inputs(u)
@@ -264,6 +289,19 @@ def projected_matrices(system: System, q: ArrayLike, v: ArrayLike) -> ProjectedM
     -----
     J̇ is the time derivative of the body Jacobian J of [003] eq. 11. Eq. 12 there is without its part −ad_η J, which gives
     nothing when it acts on v: the force J̇ v is right, the matrix is that of J̇ seen from the world.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> robot = pl.Robot("pendulum")
+    >>> rod = robot.add_body(
+    ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+    ... )
+    >>> system = robot.compile()
+    >>> p = pl.projected_matrices(system, [0.3], [1.0])
+    >>> bool(np.allclose(p.mass, system.mass_matrix([0.3])))
+    True
     """
     q, v = system.check_q(q), system.check_v("v", v)
     where = np.flatnonzero(system.tables.step[:, layout.S_INERTIA] != layout.MASSLESS)
@@ -316,6 +354,19 @@ def composite_matrices(system: System, q: ArrayLike, v: ArrayLike) -> CompositeM
     before eq. 17 drops ``ad_(Ad ξ̇) T ξ̇``, which is zero only if ξ and ξ̇ commute (pure torsion or stretch of a straight
     section): a straight section that starts to bend with the rate κ̇ is without the acceleration κ̇² s³/6 along its
     axis. Here c2 is complete, so that (c1 + c2) v are the Coriolis forces.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> robot = pl.Robot("pendulum")
+    >>> rod = robot.add_body(
+    ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+    ... )
+    >>> system = robot.compile()
+    >>> c = pl.composite_matrices(system, [0.3], [1.0])
+    >>> bool(np.allclose(c.gravity[:, 3:] @ system.gravity, -system.gravity_forces([0.3])))
+    True
     """
     q, v = system.check_q(q), system.check_v("v", v)
     drag = _product(system, matrices.DRAG, q, v)[0]
@@ -350,6 +401,19 @@ def reconstruct(system: System, q: ArrayLike, v: ArrayLike, u: Inputs = None) ->
     v : array (nv,)
     u : mapping or array (nu,), optional
         Inputs to which the units are added; zero if left out. It matters for inputs that do not act linearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> robot = pl.Robot("pendulum")
+    >>> rod = robot.add_body(
+    ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+    ... )
+    >>> system = robot.compile()
+    >>> r = pl.reconstruct(system, [0.3], [1.0])
+    >>> bool(np.allclose(r.mass, system.mass_matrix([0.3])))
+    True
     """
     q, v = system.check_q(q), system.check_v("v", v)
     inputs = system.inputs(u)

@@ -343,6 +343,24 @@ def rotate_dm(R, p, M):
     return (A, madd(mm(R, M[1]), hat_m(p, A)))
 
 
+@inline
+def quaternion_matrix(q, o):
+    """Rotation matrix of the quaternion (w, x, y, z) at q[o:o+4], which need not be of unit length."""
+    w, x, y, z = q[o], q[o + 1], q[o + 2], q[o + 3]
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    return (
+        1.0 - s * (y * y + z * z),
+        s * (x * y - w * z),
+        s * (x * z + w * y),
+        s * (x * y + w * z),
+        1.0 - s * (x * x + z * z),
+        s * (y * z - w * x),
+        s * (x * z - w * y),
+        s * (y * z + w * x),
+        1.0 - s * (x * x + y * y),
+    )
+
+
 # ---------------------------------------------------------------- loads and stores
 
 

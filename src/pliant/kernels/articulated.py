@@ -84,7 +84,7 @@ def add_local_terms(t, work, c, loads, fronts, q, v, u, cv, S):
 def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S, pivot):
     """The residual r (nv,) and the factors of ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a in the store S. Returns False if singular."""
     general, loaded = prepare_tangent(t, work, loads, ca == ca, q, v, a, u, ONE, 1.0, cv, ca)
-    clear_fronts(fronts, S)
+    clear_fronts(t, fronts, S)
     add_local_terms(t, work, c, loads, fronts, q, v, u, cv, S)
     nz = EIGHTEEN if loaded else TWELVE
     regular = True
@@ -115,7 +115,7 @@ def factor_mass_tree(t, work, c, fronts, S, pivot):
         for r in range(6):
             work.load[i, r, 0] = 0.0
     all_jacobians(t, work)
-    clear_fronts(fronts, S)
+    clear_fronts(t, fronts, S)
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         n = block[COLS]

@@ -10,6 +10,7 @@ from .exponential import tangent_coefficients, tangent_matrix
 from .inertia import point_inertias
 from .layout import (
     COL0,
+    COLLOC,
     COLS,
     D_AXIS,
     D_C,
@@ -35,6 +36,7 @@ from .layout import (
     XI1,
     XI2,
 )
+from .spectral import spectral_composite, spectral_jacobian
 from .tangent import SIX, ZERO, add_product6, clear, expand_rows, project_wide, row_product, scatter_matrix
 
 
@@ -82,7 +84,9 @@ def all_jacobians(t, work):
     """Columns s of every block; needs `forward`."""
     for b in range(t.block.shape[0]):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            spectral_jacobian(block, t.step, t.phi, t.colloc, work.state, work.nodes, work.wide1, work.ends[0])
+        elif block[KIND] == ROD:
             rod_jacobian(block, t.step, t.data, t.phi, work.state, work.op, work.wide1, work.ends[0])
         else:
             joint_jacobian(block, t.data, work.state, work.ends[0])
@@ -154,7 +158,21 @@ def write_mass(block, spans, J, h, out):
 @routine
 def block_composite(t, work, block):
     """Rows of a block in work.h and its wrenches in work.x, from the inertias of its steps and of what they carry."""
-    if block[KIND] == ROD:
+    if block[COLLOC] >= 0:
+        spectral_composite(
+            block,
+            t.step,
+            t.phi,
+            t.colloc,
+            work.state,
+            work.inertia,
+            work.nodes,
+            work.wide1,
+            work.x,
+            work.g,
+            work.h,
+        )
+    elif block[KIND] == ROD:
         rod_composite(block, t.step, t.phi, work.inertia, work.op, work.wide1, work.x, work.g, work.h)
     else:
         joint_composite(block, work.inertia, work.ends[0], work.x, work.h)

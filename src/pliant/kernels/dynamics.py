@@ -26,6 +26,7 @@ from .layout import (
     AE,
     CO,
     COL0,
+    COLLOC,
     COLS,
     D_AXIS,
     D_C,
@@ -56,6 +57,7 @@ from .layout import (
     XI2,
 )
 from .loads import apply_loads
+from .spectral import spectral_project
 
 
 @inline
@@ -202,7 +204,9 @@ def backward(t, work, tau):
         first = block[STEP0]
         last = first + block[STEPS] - 1
         fc = swap(get6(state[last], FW))
-        if kind == ROD:
+        if block[COLLOC] >= 0:
+            fc = spectral_project(block, t.colloc, t.phi, t.step, state, tau)
+        elif kind == ROD:
             for k in range(n):
                 tau[col0 + k] = 0.0
             for i in range(last, first - 1, -1):

@@ -9,14 +9,13 @@ import numpy as np
 
 from .._jit import kernel, routine
 from .articulated import SIX, factor_mass_tree
-from .columns import joint_columns, rod_columns
+from .blocks import all_columns
 from .composite import mass_matrix
 from .dynamics import newton_euler
 from .factors import factor_tangent, solve_tangent
 from .forward import forward
 from .fronts import solve_tree
 from .groups import GROUPS, unpack_fronts, unpack_internal, unpack_tables, unpack_work
-from .layout import KIND, ROD
 from .linear import cholesky, cholesky_solve
 from .loads import input_columns, loop_closure, tendon_lengths
 from .newton import CONVERGED, SINGULAR, alpha_step, statics
@@ -64,14 +63,7 @@ def forward_dynamics(t, work, c, loads, fronts, q, v, known, u, tau, acceleratio
 def step_derivatives(t, work, q, v):
     """Forward pass and the columns J (and R) of every step."""
     forward(t, q, v, work.zero, work)
-    for b in range(t.block.shape[0]):
-        block = t.block[b]
-        if block[KIND] == ROD:
-            rod_columns(
-                block, t.step, t.data, t.phi, work.state, work.op, work.wide1, work.wide2, work.ends, ONE, 1.0, 0.0, 0.0
-            )
-        else:
-            joint_columns(block, t.data, work.state, work.ends, ONE, 1.0, 0.0, 0.0)
+    all_columns(t, work, ONE, 1.0, 0.0, 0.0)
 
 
 @kernel

@@ -18,6 +18,7 @@ from .algebra import (
     put3,
     put6,
     put9,
+    quaternion_matrix,
     rotate,
     vadd,
     vscale,
@@ -27,6 +28,7 @@ from .layout import (
     AE,
     CO,
     COL0,
+    COLLOC,
     D_AXIS,
     D_C,
     D_H,
@@ -58,24 +60,7 @@ from .layout import (
     XI1,
     XI2,
 )
-
-
-@inline
-def quaternion_matrix(q, o):
-    """Rotation matrix of the quaternion (w, x, y, z) at q[o:o+4], which need not be of unit length."""
-    w, x, y, z = q[o], q[o + 1], q[o + 2], q[o + 3]
-    s = 2.0 / (w * w + x * x + y * y + z * z)
-    return (
-        1.0 - s * (y * y + z * z),
-        s * (x * y - w * z),
-        s * (x * z + w * y),
-        s * (x * y + w * z),
-        1.0 - s * (x * x + z * z),
-        s * (y * z - w * x),
-        s * (x * z - w * y),
-        s * (y * z + w * x),
-        1.0 - s * (x * x + y * y),
-    )
+from .spectral import spectral_forward
 
 
 @routine
@@ -221,6 +206,11 @@ def forward(t, q, v, a, work):
         kind = block[KIND]
         col0 = block[COL0]
         first = block[STEP0]
+        if block[COLLOC] >= 0:
+            for i in range(first, first + block[STEPS]):
+                strains(t.phi, t.step[i, S_PHI], block, t.data[i], cols, col0, work.state[i])
+            spectral_forward(block, t.colloc, work.state, work.nodes, work.turn, R, p, V, A)
+            continue
         for i in range(first, first + block[STEPS]):
             row = work.state[i]
             put9(row, RS, R)

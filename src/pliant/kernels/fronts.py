@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import routine
+from .._jit import inline, routine
 from .layout import COL0, COLS, I1, I2, PSTEP, STEP0, STEPS
 
 
@@ -26,7 +26,7 @@ class Fronts(NamedTuple):
     """Where the unknowns of each block are in its front; constant after compile."""
 
     front: I2  # (blocks, FRONT_WIDTH)
-    index: I1  # (Σ,) velocity of each unknown of a front, those that it eliminates first
+    velocity: I1  # (Σ,) velocity of each unknown of a front, those that it eliminates first
     up: I1  # (Σ,) their places in the front of the parent block, for those that are retained
     own: I1  # (columns,) place of each column in the front of its block
     entry: I2  # (entries, 2) row and column in the store of the entries of `Internal.column`
@@ -36,7 +36,7 @@ class Fronts(NamedTuple):
     size: I1  # (2,) rows and columns of the store
 
 
-# columns of `Fronts.front`: unknowns, how many of them are eliminated, first row of the store, first entry of `index`,
+# columns of `Fronts.front`: unknowns, how many of them are eliminated, first row of the store, first entry of `velocity`,
 # first pivot, parent block, first child that retains unknowns, the next such child of the same parent
 UNKNOWNS, ELIMINATED, ROW, INDEX, PIVOT, ABOVE, CHILD, NEXT = (np.int64(k) for k in range(8))
 FRONT_WIDTH = 8
@@ -47,19 +47,21 @@ ROUNDING = 4e-15  # a pivot that is smaller than this, relative to what it was b
 
 
 @routine
-def clear_fronts(fronts, S):
-    """Zero the matrices of all fronts."""
+def clear_fronts(t, fronts, S):
+    """Zero what is added to in the matrices of all fronts: G and A only where a front has more than a block's own columns."""
+    last = S.shape[1] - 1
     for b in range(fronts.front.shape[0]):
         front = fronts.front[b]
         m = front[UNKNOWNS]
+        width = m if m == t.block[b, COLS] else m + MOTION
         for i in range(front[ROW], front[ROW] + m + CARRIED):
             row = S[i]
-            for j in range(m + MOTION):
+            for j in range(width):
                 row[j] = 0.0
-            row[S.shape[1] - 1] = 0.0
+            row[last] = 0.0
 
 
-@routine
+@inline
 def put_carried(block, front, planes, first, second, third, S):
     """Copy the columns of a block at its end, from planes of (6, columns), into its front."""
     col0 = block[COL0]
@@ -71,7 +73,21 @@ def put_carried(block, front, planes, first, second, third, S):
             S[o + 12 + r, k] = planes[third, r, col0 + k]
 
 
-@routine
+@inline
+def put_motion(src, row, m, places, nz):
+    """Copy the columns that multiply the parts of z."""
+    first, second, third = places
+    for c in range(6):
+        row[m + c] = src[first + c]
+    if nz > 6:
+        for c in range(6):
+            row[m + 6 + c] = src[second + c]
+    if nz > 12:
+        for c in range(6):
+            row[m + 12 + c] = src[third + c]
+
+
+@inline
 def fill_front(block, front, own, x, h, places, nz, S):
     """Add the rows h of a block and the wrenches x that it answers with to its front.
 
@@ -83,16 +99,12 @@ def fill_front(block, front, own, x, h, places, nz, S):
         row = S[o + own[col0 + k]]
         for j in range(n):
             row[own[col0 + j]] += h[k, j]
-        for part in range(nz // 6):
-            for c in range(6):
-                row[m + 6 * part + c] += h[k, places[part] + c]
+        put_motion(h[k], row, m, places, nz)
     for r in range(6):
         row = S[o + m + r]
         for j in range(n):
             row[own[col0 + j]] += x[r, j]
-        for part in range(nz // 6):
-            for c in range(6):
-                row[m + 6 * part + c] += x[r, places[part] + c]
+        put_motion(x[r], row, m, places, nz)
 
 
 @routine
@@ -126,7 +138,7 @@ def add_retained(block, front, own, child, up, nz, S):
                 S[o + own[col0 + k], place[j]] += J[k] * src[j]
 
 
-@routine
+@inline
 def eliminate_front(front, index, known, scale, nz, S, pivot):
     """Eliminate the first unknowns of a front; known coordinates keep their values. Returns False if it is singular.
 
@@ -179,7 +191,7 @@ def eliminate_front(front, index, known, scale, nz, S, pivot):
     return True
 
 
-@routine
+@inline
 def add_answer(front, p, nz, S, inertia, bias, load):
     """Hand what a subtree answers to z to the step p that carries it."""
     m, o = front[UNKNOWNS], front[ROW] + front[UNKNOWNS]
@@ -226,13 +238,13 @@ def close_front(t, fronts, b, known, scale, x, h, places, nz, S, pivot, inertia,
     if nz == 6:
         end = block[STEP0] + block[STEPS] - 1
         put_references(block, front, fronts.own, x, load[end], load[block[PSTEP]], S)
-    if not eliminate_front(front, fronts.index, known, scale, nz, S, pivot):
+    if not eliminate_front(front, fronts.velocity, known, scale, nz, S, pivot):
         return False
     add_answer(front, block[PSTEP], nz, S, inertia, bias, load)
     return True
 
 
-@routine
+@inline
 def inward(t, fronts, known, scale, b, x, S, pivot):
     """Right-hand side of one block: to its own unknowns, and what it hands towards the base."""
     block, front = t.block[b], fronts.front[b]
@@ -246,7 +258,7 @@ def inward(t, fronts, known, scale, b, x, S, pivot):
             for k in range(n):
                 S[o + fronts.own[col0 + k], last] -= S[J + r, k] * p
     for i in range(e):
-        v = fronts.index[front[INDEX] + i]
+        v = fronts.velocity[front[INDEX] + i]
         S[o + i, last] = 0.0 if known[v] == 1 else scale[v] * (S[o + i, last] + x[v])
     for k in range(e):
         i = pivot[front[PIVOT] + k]
@@ -269,7 +281,7 @@ def inward(t, fronts, known, scale, b, x, S, pivot):
             S[q + r, last] += S[o + m + r, last]
 
 
-@routine
+@inline
 def outward(t, fronts, b, nz, x, S):
     """Unknowns of one block from the motion z of its parent, and the motion at its end."""
     block, front = t.block[b], fronts.front[b]
@@ -286,7 +298,7 @@ def outward(t, fronts, b, nz, x, S):
         for c in range(nz):
             S[Z + c, last] = 0.0
     for i in range(e, m):
-        S[o + i, last] = x[fronts.index[front[INDEX] + i]]
+        S[o + i, last] = x[fronts.velocity[front[INDEX] + i]]
     for i in range(e - 1, -1, -1):
         row = S[o + i]
         y = row[last]
@@ -296,7 +308,7 @@ def outward(t, fronts, b, nz, x, S):
             y -= row[j] * S[o + j, last]
         y /= row[i]
         row[last] = y
-        x[fronts.index[front[INDEX] + i]] = y
+        x[fronts.velocity[front[INDEX] + i]] = y
     for c in range(nz):
         row = S[Z + c]
         y = 0.0

@@ -4,13 +4,14 @@ import numpy as np
 
 from .._jit import kernel, routine
 from .algebra import get3, get6, get9, mv, put3, put6, put9, rotate, rotate_back, vadd, vcross, vdot, vscale
-from .columns import joint_columns, rod_columns
+from .blocks import all_columns
 from .composite import all_jacobians
 from .dynamics import dual_dot, general_mv, sym_mv
 from .forward import forward, rod_step, strains
 from .layout import (
     AE,
     COL0,
+    COLLOC,
     COLS,
     D_C,
     D_COM,
@@ -33,6 +34,7 @@ from .layout import (
     STEP0,
     VE,
 )
+from .spectral import THREE, spectral_point
 
 PLAIN = np.int64(0)
 
@@ -73,12 +75,21 @@ def probe(t, work, steps, data, phi, pose, twist, accel):
     """Motion at points inside rod steps; call after `motion`, same outputs.
 
     `steps` (m,): the step each point lies in. `data` (m, ≥14): h, c, ξ*₁, ξ*₂ of the part of the step up to the point.
-    `phi` (m, 2, n): basis values at its two nodes, for the columns of the step's block.
+    `phi` (m, 2, n): basis values at its two nodes, for the columns of the step's block. On spectral rods `phi` (m, 2, ≥ steps of the
+    block) holds the point's row of W instead, and `data` is not read.
     """
     row = np.zeros(work.state.shape[1])
     for k in range(steps.shape[0]):
         i = steps[k]
         block = t.block[t.step[i, S_BLOCK]]
+        if block[COLLOC] >= 0:
+            base = work.state[block[STEP0]]
+            before = work.state[block[PSTEP]]
+            R, p, V, A = spectral_point(
+                block, work.state, phi[k, 0], get9(base, RS), get3(base, PS), get6(before, VE), get6(before, AE)
+            )
+            store_motion(work.origin, R, p, V, A, pose[k], twist[k], accel[k])
+            continue
         start = work.state[i]
         before = work.state[i - 1] if i > block[STEP0] else work.state[block[PSTEP]]
         strains(phi[k], 0, block, data[k], work.cols, block[COL0], row)
@@ -141,26 +152,7 @@ def jacobian(t, work, q, i, out):
 def frame_derivatives(t, work, q, v, a, i, out):
     """J, R, W, Y of MATH §3 at the end of step i; out (4, 6, nv), world axes, at `work.origin`."""
     forward(t, q, v, a, work)
-    for b in range(t.block.shape[0]):
-        block = t.block[b]
-        if block[KIND] == ROD:
-            rod_columns(
-                block,
-                t.step,
-                t.data,
-                t.phi,
-                work.state,
-                work.op,
-                work.wide1,
-                work.wide2,
-                work.ends,
-                3,
-                1.0,
-                0.0,
-                0.0,
-            )
-        else:
-            joint_columns(block, t.data, work.state, work.ends, 3, 1.0, 0.0, 0.0)
+    all_columns(t, work, THREE, 1.0, 0.0, 0.0)
     frame_columns(t, i, work.ends[0], work.wide1, 2, 1, out[0])
     frame_columns(t, i, work.ends[1], work.wide1, 2, 0, out[1])
     frame_columns(t, i, work.ends[2], work.wide2, 3, 0, out[2])

@@ -4,7 +4,8 @@ A robot is a tree of **blocks**; a block is a run of **steps** that share their 
 
 * a joint is a block of one step (1 column for a screw, 3 for a ball, 6 for a free joint);
 * a rod is one block, or several where something is attached at an interior point or where its
-  basis functions have local support. Several blocks may then share a coordinate.
+  basis functions have local support. Several blocks may then share a coordinate;
+* a rod with spectral integration is one block per element, cut at attachments too (see `spectral`).
 
 Blocks are numbered depth first, so that a block comes after its parent and its subtree is contiguous.
 Children always start at the *end* of their parent block. Columns are numbered block after block
@@ -44,7 +45,8 @@ MASSLESS, RIGID, GENERAL = _codes(*range(3))
 
 # columns of `Tables.block`
 KIND, PARENT, STEP0, STEPS, COL0, COLS, SUBTREE, SPAN0, SPANS, QPOS, PSTEP, RANGE = _codes(*range(12))
-BLOCK_WIDTH = 12 + 7
+COLLOC = np.int64(12 + 7)  # after the seven ends of RANGE: first entry in `Tables.colloc`, −1 without collocation
+BLOCK_WIDTH = 12 + 7 + 1
 # columns of `Tables.step`
 S_BLOCK, S_INERTIA, S_PHI, S_CARRIES = _codes(*range(4))
 STEP_WIDTH = 4
@@ -83,7 +85,8 @@ class Tables(NamedTuple):
     place: F2  # (blocks, PLACE_WIDTH)
     step: I2  # (steps, STEP_WIDTH)
     data: F2  # (steps, DATA_WIDTH)
-    phi: F2  # (2, Σ columns over rod steps) basis values at the two Magnus nodes
+    phi: F2  # (2, Σ columns over rod steps) basis values at the two Magnus nodes; of spectral rods at the step's end, twice
+    colloc: F1  # W (steps, steps) of each block of spectral rods [m], see `spectral`
     spans: I2  # (n, 2) first column, length: contiguous runs of ancestors' columns
     col_v: I1  # (columns,)
     col_q: I1  # (columns,) coordinate of the column, −1 on manifold joints
@@ -102,6 +105,8 @@ class Work(NamedTuple):
     op: F2  # (steps, OP_WIDTH) operators of rod steps, see `rod_operators`
     wide1: F2  # (6, 2Σ) rod steps: [R | J]
     wide2: F2  # (6, 3Σ) rod steps: [W | Y | J]
+    nodes: F2  # (6, …) scratch of spectral blocks: values, columns or wrench derivatives of all nodes
+    turn: F2  # (steps, 4 (steps + 1)) likewise: the equations of quaternions
     ends: F3  # (4, 6, columns) J, R, W, Y of each block's own columns at its end
     force: F3  # (3, 6, columns) U, B, C of MATH §3
     x: F2  # (6, 3n + 19)
@@ -154,6 +159,9 @@ def make_work(
     nv = int(tables.col_v.max(initial=-1)) + 1
     n = int(tables.block[:, COLS].max(initial=1))
     width = 3 * n + int(N_LOADED)
+    spectral = [(int(row[STEPS]), int(row[COLS])) for row in tables.block if row[COLLOC] >= 0]
+    nodes = max((m * (4 * k + int(N_LOADED)) for m, k in spectral), default=0)
+    turn = max((m for m, _k in spectral), default=0)
 
     def zeros(*shape: int) -> Floats:
         return np.zeros(shape, dtype=dtype)
@@ -167,6 +175,8 @@ def make_work(
         op=zeros(steps, OP_WIDTH),
         wide1=zeros(6, 2 * rod_columns),
         wide2=zeros(6, 3 * rod_columns),
+        nodes=zeros(6, nodes),
+        turn=zeros(turn, 4 * (turn + 1)),
         ends=zeros(4, 6, columns),
         force=zeros(3, 6, columns),
         x=zeros(6, width),

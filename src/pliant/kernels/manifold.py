@@ -3,9 +3,8 @@
 import numpy as np
 
 from .._jit import inline, kernel, routine
-from .algebra import get3, mtv, mv, put3, vscale
+from .algebra import get3, mtv, mv, put3, quaternion_matrix, vscale
 from .exponential import exp_se3, inverse_tangent_apply, tangent_coefficients
-from .forward import quaternion_matrix
 
 
 @inline

@@ -37,6 +37,7 @@ from .algebra import (
     vcross,
     vdot,
 )
+from .blocks import block_columns
 from .columns import copy_columns, fill, put_column, put_pair, unit_twist
 from .dynamics import backward, scatter
 from .exponential import tangent_coefficients, tangent_matrix, tangent_rate_matrix
@@ -46,6 +47,7 @@ from .inertia import block9, point_inertias
 from .law import add_hat, subtract_shifted
 from .layout import (
     COL0,
+    COLLOC,
     COLS,
     D_AXIS,
     D_C,
@@ -80,6 +82,7 @@ from .layout import (
     XI1,
     XI2,
 )
+from .spectral import add_node_product, clear_nodes, spectral_rows
 from .tangent import (
     SIX,
     THREE,
@@ -106,6 +109,7 @@ from .water import (
 )
 
 CORIOLIS, FIRST, SECOND, DRAG, WEIGHT = (np.int64(k) for k in range(5))
+ONE = np.int64(1)
 
 
 # ---------------------------------------------------------------- J and J̇ of every step
@@ -294,6 +298,26 @@ def rod_pairs(block, step, phi, P, Q, op_all, wide, rates, x, g, h):
 
 
 @routine
+def spectral_pairs(block, step, phi, W, state, P, Q, nodes, wide, x, g, h):
+    """The same as `rod_pairs` for a rod by collocation."""
+    n = block[COLS]
+    width = n + 12
+    for k in range(block[STEPS]):
+        i = block[STEP0] + k
+        at = k * width
+        clear_nodes(nodes, at, width)
+        if step[i, S_CARRIES] != 0:
+            o = 2 * step[i, S_PHI]
+            add_node_product(P[i], SIX, wide, o + n, nodes, at, n)
+            add_node_product(Q[i], SIX, wide, o, nodes, at, n)
+            for r in range(6):
+                for c in range(6):
+                    nodes[r, at + n + c] = P[i, r, c]
+                    nodes[r, at + n + 6 + c] = Q[i, r, c]
+    spectral_rows(block, step, phi, W, state, nodes, width, wide, ZERO, 0.0, x, g, h)
+
+
+@routine
 def joint_pairs(block, P, Q, J, rate, x, h):
     """The same as `rod_pairs` for a joint."""
     n = block[COLS]
@@ -360,7 +384,9 @@ def products(t, work, water, task, q, v, out, handles):
     P, Q, J, rate, x, h = work.bias, work.inertia, work.ends[0], work.ends[1], work.x, work.h
     for b in range(t.block.shape[0]):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            block_columns(t, work, block, ONE, 1.0, 0.0, 0.0)  # for collocation R is J̇
+        elif block[KIND] == ROD:
             rod_rates(block, t.step, t.data, t.phi, work.state, work.op, work.wide1, J, rate)
         else:
             joint_rates(block, t.data, work.state, J, rate)
@@ -368,7 +394,9 @@ def products(t, work, water, task, q, v, out, handles):
     target = out if t.flags[IN_ORDER] != 0 else work.out
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
-        if block[KIND] == ROD:
+        if block[COLLOC] >= 0:
+            spectral_pairs(block, t.step, t.phi, t.colloc, work.state, P, Q, work.nodes, work.wide1, x, work.g, h)
+        elif block[KIND] == ROD:
             rod_pairs(block, t.step, t.phi, P, Q, work.op, work.wide1, rates, x, work.g, h)
         else:
             joint_pairs(block, P, Q, J, rate, x, h)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from .._jit import kernel
-from .columns import joint_columns, rod_columns
+from .blocks import all_columns
 from .forward import forward
 from .groups import unpack_tables, unpack_work
 from .kinematics import frame_columns
-from .layout import KIND, RE, ROD
+from .layout import RE
 
 ZERO, ONE, TWO, THREE = (np.int64(k) for k in range(4))
 
@@ -22,12 +22,7 @@ def point_jacobians(ints, floats, buffer, q, v, points, motion, J, rate):
     work = unpack_work(ints, buffer)
     forward(t, q, v, work.zero, work)
     wide1, wide2, ends = work.wide1, work.wide2, work.ends
-    for b in range(t.block.shape[0]):
-        block = t.block[b]
-        if block[KIND] == ROD:
-            rod_columns(block, t.step, t.data, t.phi, work.state, work.op, wide1, wide2, ends, THREE, 1.0, 0.0, 0.0)
-        else:
-            joint_columns(block, t.data, work.state, ends, THREE, 1.0, 0.0, 0.0)
+    all_columns(t, work, THREE, 1.0, 0.0, 0.0)
     for k in range(points.shape[0]):
         i = points[k]
         for c in range(18):

@@ -29,13 +29,15 @@ from .algebra import (
     rotate_back,
     vscale,
 )
-from .columns import copy_columns, joint_columns, put_pair, rod_columns
+from .blocks import all_columns
+from .columns import copy_columns, put_pair
 from .dynamics import point_forces, scatter
 from .exponential import tangent_coefficients, tangent_derivative, tangent_transpose_apply
 from .forward import forward
 from .inertia import point_inertias
 from .layout import (
     COL0,
+    COLLOC,
     COLS,
     D_C,
     D_H,
@@ -69,6 +71,7 @@ from .layout import (
     XI2,
 )
 from .loads import apply_loads, load_tangents
+from .spectral import spectral_backward
 
 # numpy integers, for the same reason as in `layout`
 ZERO, THREE, SIX = np.int64(0), np.int64(3), np.int64(6)
@@ -487,33 +490,35 @@ def prepare_tangent(t, work, loads, apply, q, v, a, u, nm, cq, cv, ca):
         loaded = loaded or t.flags[STEP_LOADS] != 0
         apply_loads(work, loads, q, v, u)
         load_tangents(work, loads, q, v, u)
-    for b in range(t.block.shape[0]):
-        block = t.block[b]
-        if block[KIND] == ROD:
-            rod_columns(
-                block,
-                t.step,
-                t.data,
-                t.phi,
-                work.state,
-                work.op,
-                work.wide1,
-                work.wide2,
-                work.ends,
-                nm,
-                cq,
-                cv,
-                ca,
-            )
-        else:
-            joint_columns(block, t.data, work.state, work.ends, nm, cq, cv, ca)
+    all_columns(t, work, nm, cq, cv, ca)
     return general, loaded
 
 
 @routine
 def block_backward(t, work, block, nm, cq, general, loaded):
     """Rows of a block in work.h and its wrenches in work.x, from the matrices of its steps and of what they carry."""
-    if block[KIND] == ROD:
+    if block[COLLOC] >= 0:
+        spectral_backward(
+            block,
+            t.step,
+            t.phi,
+            t.colloc,
+            work.state,
+            work.inertia,
+            work.bias,
+            work.load,
+            work.nodes,
+            work.wide1,
+            work.wide2,
+            work.x,
+            work.g,
+            work.h,
+            nm,
+            cq,
+            general,
+            loaded,
+        )
+    elif block[KIND] == ROD:
         rod_backward(
             block,
             t.step,

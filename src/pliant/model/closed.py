@@ -32,6 +32,22 @@ class Closed:
             The frames that the joint connects; the world if b is left out.
         joint : Joint, optional
             What may still move; fixed if left out.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("two bars")
+        >>> bars = [
+        ...     robot.add_body(
+        ...         f"bar{k}", offset=(0, y, 0), joint=pl.Revolute("z"),
+        ...         shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0),
+        ...     )
+        ...     for k, y in enumerate((-0.1, 0.1))
+        ... ]
+        >>> ends = [bar.at((0.4, 0, 0)) for bar in bars]
+        >>> loop = robot.add_loop("pin", *ends, joint=pl.Revolute("z"))
+        >>> robot.compile().loop_rows[:2]
+        ('pin: position x', 'pin: position y')
         """
         self._check_name(name)
         if joint is not None and not isinstance(joint, Joint):

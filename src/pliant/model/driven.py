@@ -63,6 +63,21 @@ class Driven:
             Routing along a single rod; see `Along`.
         control, stiffness, damping, rest_length, friction, slip_speed, push
             See `Tendon`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> tapered = robot.add_tendon("tapered", arm, y=(0.012, 0.004), end=0.7)
+        >>> rest = pl.solve_statics(robot.compile(), {"cable": 5.0})  # 5 N
+        >>> rest.success
+        True
         """
         options = {
             "control": control,
@@ -87,7 +102,22 @@ class Driven:
         dy: Callable[[float], float] | None = None,
         dz: Callable[[float], float] | None = None,
     ) -> Tendon:
-        """Add a rod that slides along the way and pushes; the input of its name is the force [N], negative to pull."""
+        """Add a rod that slides along the way and pushes; the input of its name is the force [N], negative to pull.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> rod = robot.add_push_rod("rod", arm, z=0.01)
+        >>> system = robot.compile()
+        >>> system.inputs({"rod": -3.0})  # it may pull, too
+        array([-3.])
+        """
         options = {"factor": -1.0, "push": True}
         return self._add_line(name, "push rod", path, _routing(y, z, start, end, dy, dz), options)
 
@@ -112,6 +142,21 @@ class Driven:
             Cross-section of the chamber [m²].
         y, z, start, end, dy, dz
             Where its centre line runs; see `Along`. Its volume is ``∫ A |σ + κ×d + d′|``, its force ``p ∂V/∂q``.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> chamber = robot.add_chamber("bellows", arm, area=2e-5, z=-0.008)
+        >>> system = robot.compile()
+        >>> volume = -system.tendon_lengths(system.neutral())[0][0]  # m³
+        >>> print(f"{1e6 * volume:.2f} ml")
+        8.00 ml
         """
         if not isinstance(rod, (Link, str, Along)):
             raise TypeError(f"chamber {name!r}: rod = {rod!r} must be a rod, or an Along(rod, ...).")
@@ -175,7 +220,8 @@ class Driven:
         assert isinstance(content, Rod)
         if content.section is None:
             return
-        X = np.linspace(*piece.span, 33)
+        low, high = piece.span
+        X = np.linspace(low, high, 33).clip(low + 1e-9, high - 1e-9)  # ends inside: the section may jump there
         reach = np.linalg.norm(piece.offsets(X)[0], axis=1)
         extent = content.section.extent(X)
         if np.any(reach > extent * (1 + 1e-9)):
@@ -188,7 +234,22 @@ class Driven:
     def add_stress(
         self, name: str, rod: Link | str, stress: ArrayLike | Callable[[float], ArrayLike]
     ) -> InternalStress:
-        """Add a distributed internal stress, scaled by the input of its name; see `InternalStress`."""
+        """Add a distributed internal stress, scaled by the input of its name; see `InternalStress`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> muscle = robot.add_stress("muscle", arm, (0, 0, 0.01, 0, 0, 0))  # N m about z
+        >>> system = robot.compile()
+        >>> system.input_names
+        ('muscle',)
+        """
         self._check_name(name)
         link = self.link(rod.name if isinstance(rod, Link) else rod)
         if not link.is_rod:
@@ -221,6 +282,19 @@ class Driven:
             Number or name of the joint's degree of freedom.
         control, kp, kd, limit
             See `Motor`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("pendulum")
+        >>> rod = robot.add_body(
+        ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+        ... )
+        >>> servo = robot.add_motor("servo", rod, control="position", kp=20.0, kd=1.0)
+        >>> system = robot.compile()
+        >>> rest = pl.solve_statics(system, {"servo": -0.5})
+        >>> print(f"{rest.q[0]:.3f} rad")  # it gives way under the weight
+        -0.467 rad
         """
         self._check_name(name)
         target, dof = self._joint_dof("motor", name, link, dof)
@@ -242,6 +316,17 @@ class Driven:
             The link whose joint is prescribed. A base that moves freely in space is a link with a `Free` joint.
         dof : int or str, optional
             Only this degree of freedom of a joint with several; not for spherical and free joints.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("table")
+        >>> table = robot.add_body("table", joint=pl.Prismatic("z"), mass=2.0)
+        >>> lift = robot.add_motion("lift", table)
+        >>> system = robot.compile()
+        >>> run = pl.simulate(system, 1.0, motion={"lift": lambda t: 0.5 * t**2})
+        >>> print(f"{run.prescribed_forces()['lift'][-1, 0]:.2f} N")  # 2 kg × (9.81 + 1) m/s²
+        21.62 N
         """
         self._check_name(name)
         target, index = self._joint_dof("motion", name, link, 0 if dof is None else dof)

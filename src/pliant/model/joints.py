@@ -205,6 +205,13 @@ class Revolute(Joint):
         ``"x"``, ``"-z"``, … or a vector of any non-zero length, in the joint frame; stored as a unit vector.
     stiffness, damping, rest
         See `Joint`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> hinge = pl.Revolute("z", stiffness=0.5, damping=0.01)  # N m/rad, N m s/rad
+    >>> hinge.nv, hinge.dof_names
+    (1, ('angle',))
     """
 
     axis: AxisLike
@@ -232,6 +239,12 @@ class Prismatic(Joint):
         Direction in the joint frame; stored as a unit vector.
     stiffness, damping, rest
         See `Joint`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> pl.Prismatic((1, 1, 0)).nv  # along a diagonal
+    1
     """
 
     axis: AxisLike
@@ -295,6 +308,12 @@ class Universal(Joint):
         `axis1`.
     stiffness, damping, rest
         See `Joint`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> pl.Universal("y", "z").nv
+    2
     """
 
     axis1: AxisLike
@@ -398,6 +417,13 @@ class Spherical(Joint):
     ----------
     stiffness, damping, rest
         See `Joint`. `rest` is stored as a unit quaternion.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> ball = pl.Spherical()
+    >>> ball.nv, ball.nq  # angular velocity, quaternion
+    (3, 4)
     """
 
     kind: ClassVar[Kind] = "spherical"
@@ -422,6 +448,13 @@ class Free(Joint):
     ----------
     stiffness, damping, rest
         See `Joint`. `rest` is stored as quaternion and position, (7,). Springs make this an elastic mount.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> base = pl.Free()
+    >>> base.nv, base.nq  # body twist; quaternion and position
+    (6, 7)
     """
 
     kind: ClassVar[Kind] = "free"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..basis import check_independent
-from ..quadrature import default_points
+from ..quadrature import default_points, merge_points
 from .joints import Fixed, Joint
 from .pose import Pose, PoseLike, as_pose
 from .sections import Material, Section, damping_density, inertia_density, stiffness_density
@@ -42,6 +42,12 @@ def constant_strain(
     Returns
     -------
     ndarray, shape (6,)
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> pl.constant_strain(bending_z=2.0)  # an arc of radius 0.5 m
+    array([0., 0., 2., 1., 0., 0.])
     """
     return np.array([torsion, bending_y, bending_z, stretch, 0.0, 0.0])
 
@@ -54,6 +60,14 @@ def helix(radius: float, pitch: float) -> Array:
     Returns
     -------
     ndarray, shape (6,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> xi = pl.helix(radius=0.03, pitch=0.02)
+    >>> print(xi.round(3))
+    [ 3.497  0.    32.962  1.     0.     0.   ]
     """
     r = positive("helix radius", radius, unit="m")
     b = float(pitch) / (2 * np.pi)
@@ -112,12 +126,17 @@ class Rod:
     reference_strain : array (6,) or function of X, optional
         Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
     points : int, optional
-        Gauss points per element of the basis. The default follows from the order (2·order + 2).
+        Gauss points per element (of the basis; a jump of the section ends one, too). The default follows from the order
+        (2·order + 2). With spectral integration Chebyshev points per element and per stretch between attachments
+        (2·order + 6, at least 10 on a rod).
     magnus : 2 or 4
         Order of the Magnus expansion between neighbouring points.
     collocation : bool
         Take the strain at two nodes between neighbouring points, as [002] does, instead of integrating the basis
         exactly over each step. For comparison with other programs; less accurate from order 4 on.
+    integration : "magnus" or "spectral"
+        How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
+        with quaternions over each element, as [000] does.
     """
 
     length: float
@@ -131,6 +150,7 @@ class Rod:
     points: int | None = None
     magnus: Literal[2, 4] = 4
     collocation: bool = False
+    integration: Literal["magnus", "spectral"] = "magnus"
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without the robot."""
@@ -146,6 +166,13 @@ class Rod:
                 f"{', '.join(STRAIN_NAMES)}, or use add_body for a rigid link."
             )
         choice("magnus", self.magnus, (2, 4))
+        choice("integration", self.integration, ("magnus", "spectral"))
+        if self.integration == "spectral" and (self.magnus != 4 or self.collocation):
+            option = f"magnus = {self.magnus!r}" if self.magnus != 4 else f"collocation = {self.collocation!r}"
+            raise ValueError(
+                f"{option} does not apply to integration = 'spectral', which has no Magnus steps. Leave it out, or use "
+                "integration = 'magnus'."
+            )
         if self.section is not None and not isinstance(self.section, Section):
             raise TypeError(f"section = {self.section!r} must be a section such as Circle(radius=0.02).")
         if self.material is not None and not isinstance(self.material, Material):
@@ -176,11 +203,22 @@ class Rod:
         self.stiffness_at(X), self.inertia_at(X), self.damping_at(X)
 
     @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Increasing X inside (0, 1) where a strain basis loses smoothness or the section jumps: ends of elements."""
+        jumps = () if self.section is None else self.section.breakpoints
+        return merge_points([*self.strains.breakpoints, *jumps])
+
+    @property
     def points_per_element(self) -> int:
-        """Gauss points in each element of the basis."""
+        """Gauss or Chebyshev points in each element."""
         if self.points is not None:
             return self.points
-        return default_points(self.strains.degree, len(self.strains.breakpoints) + 1)
+        return default_points(self.strains.degree, len(self.breakpoints) + 1, rule=self.rule)
+
+    @property
+    def rule(self) -> str:
+        """The quadrature rule of the grid, see `rod_grid`."""
+        return "chebyshev" if self.integration == "spectral" else "gauss"
 
     def reference(self, X: Array) -> Array:
         """Reference strain ξ* at X, shape (m, 6)."""
@@ -279,7 +317,7 @@ class Link:
 
     @property
     def frame(self) -> Frame:
-        """The tip of a rod, the body frame of a body: where children attach by default."""
+        """Where children attach by default, the tip of a rod or the frame of a body."""
         return Frame(self.name, 1.0 if self.is_rod else None)
 
     @property
@@ -309,6 +347,18 @@ class Link:
             For a rod the point X in [0, 1] (fraction of its length); for a body an offset from its frame.
         offset : pose, optional
             For a rod, a further fixed offset from the section's frame.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> arm.at(0.5).X
+        0.5
         """
         if not self.is_rod and isinstance(where, (int, float, np.floating, np.integer)):
             raise TypeError(f"{self.name!r} is a rigid body, not a rod: it has no point X = {where!r}; give an offset.")

@@ -206,6 +206,14 @@ class Pose:
         -----
         Without roll this is the smallest rotation that takes x to `direction`; for ``-x``, where it is not
         unique, half a turn about z.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> up = pl.Pose.look_along("z", (0.1, 0, 0))  # the x axis of a rod placed here points up
+        >>> print(np.round(up.rotation[:, 0], 12) + 0.0)
+        [0. 0. 1.]
         """
         d = unit_axis("direction", direction)
         c, s = d[0], np.hypot(d[1], d[2])
@@ -304,7 +312,14 @@ PoseLike: TypeAlias = Pose | ArrayLike | None
 
 
 def translate(x: float, y: float, z: float) -> Pose:
-    """Return the pose moved by (x, y, z) [m] without rotation."""
+    """Return the pose moved by (x, y, z) [m] without rotation.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> pl.translate(0.1, 0, 0).translation
+    array([0.1, 0. , 0. ])
+    """
     return Pose(translation=(x, y, z))
 
 
@@ -317,6 +332,14 @@ def rotate(axis: AxisLike, angle: float) -> Pose:
         ``"x"``, ``"-z"``, … or a vector of any non-zero length.
     angle : float
         [rad], right-handed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> pose = pl.translate(0, 0, 1) @ pl.rotate("z", np.pi / 2)
+    >>> print(np.round(pose @ (1, 0, 0), 12) + 0.0)
+    [0. 1. 1.]
     """
     hat = skew(unit_axis("axis", axis))
     theta = validate.finite("angle", angle, unit="rad")

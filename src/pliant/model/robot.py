@@ -108,6 +108,7 @@ class Robot(Driven, Surroundings, Closed):
         points: int | None = None,
         magnus: int = 4,
         collocation: bool = False,
+        integration: str = "magnus",
     ) -> Link:
         """Add a soft rod.
 
@@ -115,8 +116,29 @@ class Robot(Driven, Surroundings, Closed):
         ----------
         name : str
             Unique name; the rod's frames are ``"name.base"`` and ``"name.tip"``.
-        length, strains, section, material, reference_strain, stiffness, inertia, damping, points, magnus, collocation
-            See `Rod`.
+        length : float
+            Length in the reference configuration [m].
+        strains : Strains
+            Which strains are free, with their bases.
+        section, material : Section, Material, optional
+            Cross-section and material; or give the densities below directly.
+        stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
+            Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
+            follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should
+            be a multiple of the identity where there is gravity (otherwise its force has no potential).
+        reference_strain : array (6,) or function of X, optional
+            Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
+        points : int, optional
+            Gauss points per element of the basis. The default follows from the order (2·order + 2). With spectral integration
+            Chebyshev points per element and per stretch between attachments (2·order + 6, at least 10 on a rod).
+        magnus : 2 or 4
+            Order of the Magnus expansion between neighbouring points.
+        collocation : bool
+            Take the strain at two nodes between neighbouring points, as [002] does, instead of integrating the basis
+            exactly over each step. For comparison with other programs; less accurate from order 4 on.
+        integration : "magnus" or "spectral"
+            How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
+            with quaternions over each element, as [000] does.
         parent : Link, Frame or str, optional
             What it hangs on: a link (a rod's tip, a body's frame), a frame such as ``arm.at(0.3)``, or a name. World
             if left out.
@@ -129,6 +151,18 @@ class Robot(Driven, Surroundings, Closed):
         -------
         Link
             Handle with `.tip`, `.base` and `.at(X)`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> arm.tip.X, arm.nv, robot.compile().rod_length("arm")
+        (1.0, 12, 0.4)
         """
         try:
             rod = Rod(
@@ -143,6 +177,7 @@ class Robot(Driven, Surroundings, Closed):
                 points=points,
                 magnus=magnus,  # type: ignore[arg-type]
                 collocation=bool(collocation),
+                integration=integration,  # type: ignore[arg-type]
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"rod {name!r}: {error}") from None
@@ -184,6 +219,18 @@ class Robot(Driven, Surroundings, Closed):
         Returns
         -------
         Link
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("drone")
+        >>> hull = robot.add_body("hull", joint=pl.Free(), shape=pl.Box(0.2, 0.2, 0.05), mass=1.2)
+        >>> rotor = robot.add_body(
+        ...     "rotor", parent=hull, offset=(0.1, 0, 0.03), joint=pl.Revolute("z"),
+        ...     shape=pl.Cylinder(0.05, 0.005), density=500,
+        ... )
+        >>> robot.nv, robot.nq
+        (7, 8)
         """
         try:
             body = Body(_body_inertia(shape, mass, density, com, inertia), shape)
@@ -195,6 +242,20 @@ class Robot(Driven, Surroundings, Closed):
         """Name a point of interest: it can then be asked for its pose, velocity and Jacobian by name.
 
         A point inside a rod becomes a computational point without mass.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> sensor = robot.add_frame("sensor", arm.at(0.5), offset=(0, 0, 0.015))  # on the surface
+        >>> system = robot.compile()
+        >>> print(system.pose("sensor", system.neutral())[:3, 3])
+        [0.2   0.    0.015]
         """
         self._check_name(name)
         frame = self.resolve(parent).at(offset)
@@ -240,6 +301,18 @@ class Robot(Driven, Surroundings, Closed):
         """The frame that a link, a frame or a name stands for (None: the world).
 
         Names: a link or frame, ``"rod.tip"``, ``"rod.base"``, ``"rod@0.3"`` (X = 0.3), ``"world"``.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> robot.resolve("arm@0.25").X, robot.resolve("arm.tip") == arm.tip
+        (0.25, True)
         """
         if place is None:
             return WORLD

@@ -391,6 +391,20 @@ def helical_routing(radius: float | tuple[float, float], turns: float, phase: fl
     dict
         Functions of X: ``y = r cos a``, ``z = r sin a`` with ``a = 2π turns X + phase``, and their derivatives dy
         and dz [m].
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> wound = robot.add_tendon("wound", arm, **pl.helical_routing(0.012, turns=2))
+    >>> system = robot.compile()
+    >>> print(f"{system.tendon_lengths(system.neutral())[0][0]:.4f} m")  # √(0.4² + (2π 0.012 · 2)²)
+    0.4275 m
     """
     hint = "Give one number, or a pair (radius at X=0, radius at X=1)."
     given = _number_or_pair("helical_routing radius", radius, hint)

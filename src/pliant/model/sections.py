@@ -1,14 +1,14 @@
 """Cross-sections and materials of rods.
 
 A rod runs along local x and its section lies in local y–z (MATH.md §1). Dimensions may change along the rod:
-each is a number, a pair ``(at X=0, at X=1)`` for a linear taper, or a function of the normalised arc length
-``X`` in [0, 1] (array in, array out). Strains and the diagonal densities below are ordered
+each is a number, a pair ``(at X=0, at X=1)`` for a linear taper, `Stepped` for pieces with jumps between them, or a
+function of the normalised arc length ``X`` in [0, 1] (array in, array out). Strains and the diagonal densities below are ordered
 ``torsion, bending y, bending z, stretch, shear y, shear z``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.model import validate
+from pliant.quadrature import SAME_POINT, check_breakpoints, merge_points
 
 __all__ = [
     "Annulus",
@@ -27,6 +28,7 @@ __all__ = [
     "Rectangle",
     "Section",
     "SectionProperties",
+    "Stepped",
     "damping_density",
     "inertia_density",
     "stiffness_density",
@@ -34,7 +36,7 @@ __all__ = [
 
 Array: TypeAlias = NDArray[np.float64]
 Dimension: TypeAlias = float | tuple[float, float] | Callable[[Array], ArrayLike]
-"""A number, a pair (value at X=0, value at X=1), or a function of X."""
+"""A number, a pair (value at X=0, value at X=1), a `Stepped`, or a function of X."""
 
 
 def _readable(obj: object, always: tuple[str, ...]) -> str:
@@ -73,6 +75,13 @@ class Material:
     -----
     Damping density per unit length: ``viscosity · diag(Jx, 3 Iy, 3 Iz, 3 A, A, A)`` ([002] D65) plus
     ``damping_time · stiffness`` ([000]).
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1070, viscosity=1e4)
+    >>> print(f"{silicone.shear:.0f} Pa")  # E / 2(1 + ν)
+    333333 Pa
     """
 
     young: float
@@ -116,6 +125,74 @@ class Material:
     def __repr__(self) -> str:
         """Show the values that were given."""
         return _readable(self, ("young", "density"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Stepped:
+    """A dimension that jumps along the rod, as on a stepped shaft: one value, or one taper, for each piece.
+
+    Parameters
+    ----------
+    values : sequence of float or pair
+        For each piece a number, or a pair (at its start, at its end) for a linear taper; >= 0.
+    at : sequence of float, optional
+        The increasing X inside (0, 1) where pieces meet, one fewer than `values`. Pieces of equal length if left out.
+
+    Notes
+    -----
+    At a jump it has the value of the piece that starts there. Rods put the ends of elements at the jumps, whatever
+    the strains, so that integrals over the rod are those of the pieces.
+
+    Examples
+    --------
+    >>> radius = Stepped([0.02, 0.015, (0.01, 0.005)], at=(0.5, 0.8))
+    >>> radius([0.2, 0.5, 0.9]).tolist()
+    [0.02, 0.015, 0.0075]
+    """
+
+    values: tuple[float | tuple[float, float], ...]
+    at: tuple[float, ...]
+
+    def __init__(self, values: Sequence[float | Sequence[float]], at: Iterable[float] | None = None) -> None:
+        if not isinstance(values, (list, tuple, np.ndarray)) or (isinstance(values, np.ndarray) and values.ndim == 0):
+            raise TypeError(f"Stepped.values = {values!r} must be a sequence with one value for each piece.")
+        pieces: list[float | tuple[float, float]] = []
+        for k, value in enumerate(values):
+            label = f"Stepped.values[{k}]"
+            if isinstance(value, (list, tuple, np.ndarray)):
+                hint = "Give a number, or a pair (at the start, at the end of the piece)."
+                first, last = validate.vector(label, value, (2,), hint=hint).tolist()
+                pieces.append((validate.non_negative(label, first), validate.non_negative(label, last)))
+            else:
+                pieces.append(validate.non_negative(label, value))
+        if not pieces:
+            raise ValueError("Stepped.values is empty: give one value for each piece.")
+        n = len(pieces)
+        jumps = tuple(k / n for k in range(1, n)) if at is None else check_breakpoints("Stepped.at", at)
+        if len(jumps) != n - 1:
+            raise ValueError(f"Stepped.at has {len(jumps)} points, but {n} values need {n - 1} between them.")
+        object.__setattr__(self, "values", tuple(pieces))
+        object.__setattr__(self, "at", jumps)
+
+    def __call__(self, X: ArrayLike) -> Array:
+        """Values at X (m,), shape (m,)."""
+        points = _points(X)
+        piece = np.searchsorted(np.array(self.at) - SAME_POINT, points, side="right")
+        first, last = np.array([v if isinstance(v, tuple) else (v, v) for v in self.values])[piece].T
+        ends = np.array([0.0, *self.at, 1.0])
+        s = np.clip((points - ends[piece]) / np.diff(ends)[piece], 0.0, 1.0)
+        return np.where(first == last, first, (1.0 - s) * first + s * last)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Where pieces meet."""
+        return self.at
+
+    def __repr__(self) -> str:
+        """Values, and where they meet unless the pieces are of equal length."""
+        n = len(self.values)
+        equal = self.at == tuple(k / n for k in range(1, n))
+        return f"Stepped({list(self.values)!r}{'' if equal else f', at={self.at!r}'})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +293,7 @@ class Section:
     def _read(self, name: str, unit: str, zero: bool) -> Dimension:
         """Check a dimension as far as it can be without evaluating functions."""
         label, value = f"{type(self).__name__}.{name}", getattr(self, name)
-        hint = "Give a number, a pair (value at X=0, value at X=1) or a function of X in [0, 1]."
+        hint = "Give a number, a pair (value at X=0, value at X=1), Stepped([...]) or a function of X in [0, 1]."
         if callable(value):
             return value
         if np.ndim(value) == 0:
@@ -279,6 +356,12 @@ class Section:
         polar = Iy + Iz
         return SectionProperties(area, Iy, Iz, polar, self.torsion_factor * (polar if torsion is None else torsion))
 
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Increasing X inside (0, 1) where a dimension jumps (`Stepped`)."""
+        values = (getattr(self, name) for name in self._dimensions())
+        return merge_points(x for value in values if isinstance(value, Stepped) for x in value.breakpoints)
+
     def outline(self, X: ArrayLike, n: int = 32) -> Array:
         """Boundary points for drawing.
 
@@ -332,6 +415,15 @@ class Circle(Section):
         [m].
     shear_factor, torsion_factor
         See `Section`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> tapered = pl.Circle(radius=(0.02, 0.01))
+    >>> print(tapered.extent([0.0, 0.5, 1.0]))
+    [0.02  0.015 0.01 ]
+    >>> wavy = pl.Circle(radius=lambda X: 0.01 + 0.002 * np.sin(6 * X))
     """
 
     radius: Dimension
@@ -362,6 +454,14 @@ class Annulus(Section):
         Radii [m], ``0 <= inner < outer``.
     shear_factor, torsion_factor
         See `Section`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> tube = pl.Annulus(outer=0.01, inner=0.008)
+    >>> print(f"{tube.properties(0.5).area[0] / np.pi * 1e6:.0f} mm²")  # divided by π
+    36 mm²
     """
 
     outer: Dimension
@@ -419,6 +519,14 @@ class Rectangle(Section):
     -----
     ``A = h w``, ``Iy = h w³/12``, ``Iz = h³ w/12``. Like the papers, torsion uses Iy + Iz; warping makes a
     real bar softer: ``torsion_factor`` 0.843 for a square, and about ``4 (w/h)²`` for a thin strip, w << h.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> strip = pl.Rectangle(height=0.002, width=0.02)  # 2 mm along y, 20 mm along z
+    >>> p = strip.properties(0.0)
+    >>> bool(p.Iz[0] < p.Iy[0])  # it bends easily about z, in the x-y plane
+    True
     """
 
     height: Dimension

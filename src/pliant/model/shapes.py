@@ -52,6 +52,12 @@ class Box(Shape):
     ----------
     x, y, z : float
         Side lengths along the body axes [m].
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> print(f"{pl.Box(0.2, 0.1, 0.05).volume * 1e3:.1f} l")
+    1.0 l
     """
 
     x: float
@@ -206,6 +212,14 @@ class Inertia:
         Rotary inertia about the **centre of mass** in body axes [kg m²]; three entries are the diagonal,
         None is a point mass. Checked to be symmetric (within 1e-9), positive semidefinite and to satisfy the
         triangle inequalities of its principal moments.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> handle = pl.Inertia.of(pl.Cylinder(0.01, 0.2), density=2700)
+    >>> head = pl.Inertia.of(pl.Sphere(0.03), mass=0.5).transformed(pl.translate(0.1, 0, 0))
+    >>> print(f"{(handle + head).mass:.3f} kg")
+    0.670 kg
     """
 
     mass: float

@@ -48,7 +48,22 @@ class Surroundings:
         offset: PoseLike = None,
         constant: bool = False,
     ) -> PointWrench:
-        """Add a force and moment at a frame; see `PointWrench`. Unless constant, its factor is the input of that name."""
+        """Add a force and moment at a frame; see `PointWrench`. Unless constant, its factor is the input of that name.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> push = robot.add_wrench("push", arm.tip, force=(0, 0, 1), axes="body")  # follows the tip
+        >>> weight = robot.add_wrench("weight", arm.at(0.5), force=(0, 0, -0.2), constant=True)
+        >>> robot.compile().input_names
+        ('push',)
+        """
         self._check_name(name)
         try:
             wrench = PointWrench(self.resolve(parent).at(offset), force, moment, axes, constant)  # type: ignore[arg-type]
@@ -67,7 +82,23 @@ class Surroundings:
         axes: Literal["world", "body"] = "world",
         constant: bool = False,
     ) -> DistributedWrench:
-        """Add a force and moment per metre along a rod; see `DistributedWrench`. Unless constant, an input scales it."""
+        """Add a force and moment per metre along a rod; see `DistributedWrench`. Unless constant, an input scales it.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> wind = robot.add_distributed_wrench("wind", arm, force=lambda X: (0, X, 0))  # N/m
+        >>> system = robot.compile()
+        >>> rest = pl.solve_statics(system, {"wind": 0.5})
+        >>> bool(system.pose("arm.tip", rest.q)[1, 3] > 0)
+        True
+        """
         self._check_name(name)
         link = self._rod("wrench", name, rod)
         try:
@@ -82,6 +113,19 @@ class Surroundings:
 
         A uniform field acts on all dipoles: its components in world axes [T] are the inputs ``field_x``, ``field_y`` and
         ``field_z``.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> magnet = robot.add_dipole("magnet", arm.tip, moment=(0.1, 0, 0))  # A m²
+        >>> robot.compile().input_names
+        ('field_x', 'field_y', 'field_z')
         """
         self._check_name(name)
         target: Frame | str = self.resolve(place)
@@ -99,6 +143,18 @@ class Surroundings:
         """Put the robot into a fluid of this density [kg/m³] that flows with this velocity [m/s].
 
         What it does to a link is said with `add_hydrodynamics`; links without it feel nothing.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> water = robot.set_fluid(density=1000.0, current=(0, 0.1, 0))
+        >>> effect = robot.add_hydrodynamics(arm, pl.Hydrodynamics.circular(cx=0.01, cy=1.1, cz=1.1))
         """
         self.fluid = Fluid(density, current)  # type: ignore[arg-type]
         return self.fluid
@@ -106,7 +162,22 @@ class Surroundings:
     def add_hydrodynamics(
         self, links: Link | str | Iterable[Link | str], hydrodynamics: Hydrodynamics | None = None
     ) -> Hydrodynamics:
-        """Say what the fluid does to links: buoyancy, drag and lift, added mass, tail force; buoyancy alone if left out."""
+        """Say what the fluid does to links: buoyancy, drag and lift, added mass, tail force; buoyancy alone if left out.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> water = robot.set_fluid(density=1000.0)
+        >>> buoyancy = robot.add_hydrodynamics(arm)
+        >>> robot.hydrodynamics["arm"] is buoyancy
+        True
+        """
         if self.fluid is None:
             raise ValueError("there is no fluid yet: call set_fluid(density=...) first.")
         effect = Hydrodynamics() if hydrodynamics is None else hydrodynamics
@@ -131,7 +202,21 @@ class Surroundings:
     def add_obstacle(
         self, name: str, shape: Shape, *, parent: Parent = None, pose: PoseLike = None, inside: bool = False
     ) -> Obstacle:
-        """Add a shape that the robot can touch, fixed to the world or to a link; see `Obstacle` and `add_contact`."""
+        """Add a shape that the robot can touch, fixed to the world or to a link; see `Obstacle` and `add_contact`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> floor = robot.add_obstacle("floor", pl.HalfSpace(), pose=pl.translate(0, 0, -0.1))
+        >>> tube = robot.add_obstacle("tube", pl.Cylinder(0.05, 1.0, "x"), inside=True)
+        >>> contact = robot.add_contact("on floor", arm, "floor", stiffness=2e4, per_length=True)
+        """
         self._check_name(name)
         try:
             obstacle = Obstacle(shape, self.resolve(parent), as_pose(pose, name="pose"), bool(inside))
@@ -164,6 +249,21 @@ class Surroundings:
             The name of an obstacle, or a rod.
         stiffness, exponent, damping, friction, slip_speed, per_length
             See `Contact`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> post = robot.add_obstacle("post", pl.Cylinder(0.02, 0.5, "y"), pose=(0.2, 0, -0.05))
+        >>> contact = robot.add_contact("on post", arm, "post", stiffness=1e3, friction=0.3)
+        >>> itself = robot.add_contact("itself", arm, arm, stiffness=1e3)
+        >>> contact.exponent  # Hertz
+        1.5
         """
         self._check_name(name)
         first = self.link(link.name if isinstance(link, Link) else link)
@@ -224,6 +324,24 @@ class Surroundings:
             ``function(pose, twist, inputs) -> wrench``, or what `compiled_load` made.
         derivatives, inputs
             See `UserLoad`; for a plain function.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> import numpy as np
+        >>> def spring(pose, twist, inputs):  # (n, 4, 4), (n, 6), (k,) -> (n, 6)
+        ...     wrench = np.zeros((len(pose), 6))
+        ...     wrench[:, 3:] = -inputs[0] * pose[:, :3, 3]  # towards the origin
+        ...     return wrench
+        >>> load = robot.add_load("spring", arm.tip, spring, inputs=["stiffness"])
+        >>> load.inputs
+        ('stiffness',)
         """
         self._check_name(name)
         try:

@@ -37,6 +37,25 @@ def redundant_constraints(system: System, q: Array) -> list[str]:
     """Names of the constraints of loop joints that follow from the others at q.
 
     By a pivoted QR decomposition of their derivatives. Planar mechanisms always have some; they carry no force.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> robot = pl.Robot("two bars", gravity=(0, 0, 0))
+    >>> bars = [
+    ...     robot.add_body(
+    ...         f"bar{k}", offset=(0, y, 0), joint=pl.Revolute("z"),
+    ...         shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0),
+    ...     )
+    ...     for k, y in enumerate((-0.1, 0.1))
+    ... ]
+    >>> ends = [bar.at((0.4, 0, 0)) for bar in bars]
+    >>> loop = robot.add_loop("pin", *ends, joint=pl.Revolute("z"))
+    >>> system = robot.compile()
+    >>> angle = np.arcsin(0.1 / 0.4)
+    >>> pl.redundant_constraints(system, np.array([angle, -angle]))  # it is planar anyway
+    ['pin: position z', 'pin: tilt 1', 'pin: tilt 2']
     """
     _values, G = system.closure(q)
     G = np.where(system.known, 0.0, G) * system.internal.scale

@@ -87,8 +87,10 @@ class Branch:
     parameter : ndarray (n,)
         λ.
     q : ndarray (n, nq)
-    u, tau : ndarray (n, nu), (n, nv)
-        Inputs and further generalised forces, with that of a held coordinate.
+    u : ndarray (n, nu)
+        Inputs.
+    tau : ndarray (n, nv)
+        Further generalised forces, with that of a held coordinate.
     gravity : ndarray (n,)
         Factor of the system's gravity.
     negative : ndarray (n,), int
@@ -158,6 +160,7 @@ class Branch:
             iterations=int(self.iterations[k]),
             load_steps=1,
             message=note,
+            system=self.system,
         )
 
     def special(self, kind: Literal["limit", "bifurcation", "end"]) -> tuple[SpecialPoint, ...]:
@@ -208,6 +211,19 @@ class Branch:
         tracer = _Tracer(self._problem, chosen)
         tracer.leave(point, wanted, float(sign), float(amplitude))
         return tracer.branch()
+
+    def plot(self, quantity: str | Callable[[Array], float], **options: Any) -> Any:
+        """Plot a coordinate of a frame, or a function of q, against the parameter; see `pliant.viz.plots.plot_branch`."""
+        from ..viz.plots import plot_branch
+
+        return plot_branch(self, quantity, **options)
+
+    def plot_shapes(self, count: int = 8, *, label: str = "parameter", **options: Any) -> Any:
+        """Draw equilibria evenly spread over the branch; see `pliant.viz.drawing.plot_configurations`."""
+        from ..viz.drawing import plot_configurations
+
+        k = np.unique(np.linspace(0, len(self) - 1, integer("count", count, minimum=1)).round().astype(int))
+        return plot_configurations(self.system, self.q[k], values=self.parameter[k], label=label, **options)
 
 
 def trace_equilibria(
@@ -288,6 +304,20 @@ def trace_equilibria(
     tangent stiffness changes without one (without a potential: where its determinant does). Both are located by
     Brent's method on s. Two eigenvalues that cross zero in opposite directions within one step go unnoticed; lower
     `max_step` if that is a concern.
+
+    Examples
+    --------
+    The load at which a clamped column buckles, π² EI / 4 L²:
+
+    >>> import pliant as pl
+    >>> robot = pl.Robot("column", gravity=(0, 0, 0))
+    >>> rod = robot.add_rod(
+    ...     "rod", length=1.0, stiffness=[1] * 6, inertia=[1] * 6, strains=pl.Strains.planar_bending(5)
+    ... )
+    >>> push = robot.add_wrench("push", rod.tip, force=(-1, 0, 0))
+    >>> branch = pl.trace_equilibria(robot.compile(), input="push", stop=4.0)
+    >>> print(f"{branch.points[0].kind} at {branch.points[0].parameter:.4f} N")
+    bifurcation at 2.4674 N
     """
     if np.any(system.known) or system.held_tendons or system.loop_rows:
         raise ValueError(

@@ -40,6 +40,13 @@ class Motion:
     velocity, acceleration : function of t, optional
         Their derivatives; the body twist and its derivative for spherical and free joints. Numerically (about 1e-9) from
         the position if left out. Without a position the velocity is integrated from where the motion starts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pliant as pl
+    >>> shake = pl.Motion(np.sin, np.cos, lambda t: -np.sin(t))
+    >>> spin = pl.Motion(velocity=lambda t: 2.0)  # from wherever it starts
     """
 
     position: Function | None = None

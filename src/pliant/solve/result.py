@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..system import FrameLike, System
 from .closure import close
 from .interpolate import hermite
+
+if TYPE_CHECKING:
+    from ..viz.live import Viewer
 
 __all__ = ["Energies", "Event", "Result", "Statistics"]
 
@@ -73,10 +76,16 @@ class Result:
     system : System
     t : ndarray (nt,)
         Times [s].
-    q, v, a : ndarray (nt, nq), (nt, nv), (nt, nv)
-        Coordinates, velocities, accelerations.
-    u, tau : ndarray (nt, nu), (nt, nv)
-        Inputs and further generalised forces at these times.
+    q : ndarray (nt, nq)
+        Coordinates.
+    v : ndarray (nt, nv)
+        Velocities.
+    a : ndarray (nt, nv)
+        Accelerations.
+    u : ndarray (nt, nu)
+        Inputs.
+    tau : ndarray (nt, nv)
+        Further generalised forces.
     success : bool
         Whether the end was reached (or an event stopped the run).
     message : str
@@ -131,7 +140,23 @@ class Result:
         return np.array([self.system.pose(frame, q) for q in self.q])
 
     def positions(self, frame: FrameLike) -> Array:
-        """Position of a frame at every time [m], (nt, 3)."""
+        """Position of a frame at every time [m], (nt, 3).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> run = pl.simulate(system, 0.5, output=0.1)
+        >>> run.positions("arm.tip").shape
+        (6, 3)
+        """
         return self.poses(frame)[:, :3, 3]
 
     def energies(self) -> Energies:
@@ -190,7 +215,23 @@ class Result:
         return {"energy": total, "dissipated": lost, "input": done, "imbalance": total - total[0] + lost - done}
 
     def resample(self, t: ArrayLike) -> Result:
-        """The motion at other times within the run, by Hermite interpolation on the manifold of the coordinates."""
+        """The motion at other times within the run, by Hermite interpolation on the manifold of the coordinates.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> run = pl.simulate(system, 0.5)
+        >>> run.resample([0.1, 0.2]).t
+        array([0.1, 0.2])
+        """
         times = np.atleast_1d(np.asarray(t, dtype=float))
         if len(self.t) == 1 and np.all(times == self.t[0]):
             k = np.zeros(len(times), dtype=int)
@@ -226,6 +267,69 @@ class Result:
 
     def _interval(self, k: int) -> tuple[float, Array, Array, float, Array, Array]:
         return float(self.t[k]), self.q[k], self.v[k], float(self.t[k + 1]), self.q[k + 1], self.v[k + 1]
+
+    # ------------------------------------------------------------ looking at it
+
+    def view(self, *, fps: float = 60.0, frames: int = 3000, **options: Any) -> Viewer:
+        """Play the motion on a page in the browser (needs viser).
+
+        Parameters
+        ----------
+        fps : float
+            At most so many pictures for each simulated second.
+        frames : int
+            At most so many pictures in all.
+        host : str
+            Where the page can be reached from: "127.0.0.1" (default) is this machine only, "0.0.0.0" the network.
+        port : int
+            Port, 8080 by default; the next free one if it is taken.
+        color : str, optional
+            What rods are coloured by at first: "curvature", "torsion", "bending_y", "bending_z", "stretch", "shear" or
+            "energy" (per metre).
+        blocking : bool
+            Wait until Ctrl-C, as a script needs that would end otherwise.
+
+        Returns
+        -------
+        Viewer
+            With its `address` and `close()`.
+        """
+        from ..viz.show import view_result
+
+        return view_result(self, fps=fps, frames=frames, **options)
+
+    def save_html(
+        self,
+        path: str | Path,
+        *,
+        fps: float = 60.0,
+        frames: int = 600,
+        stations: int | None = None,
+        autoplay: bool = True,
+        color: str | None = None,
+    ) -> Path:
+        """Write the motion to one HTML file that plays in any browser, without a network or a server.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; about 1 MB.
+        fps, frames
+            At most so many pictures for each simulated second, and in all.
+        stations : int, optional
+            Places along each rod where its section is drawn; by default up to 48.
+        autoplay : bool
+            Whether it plays at once.
+        color : str, optional
+            What rods are coloured by at first; see `view`.
+
+        Returns
+        -------
+        Path
+        """
+        from ..viz.show import save_result
+
+        return save_result(self, path, fps=fps, frames=frames, stations=stations, autoplay=autoplay, color=color)
 
     # ------------------------------------------------------------ exchange
 
@@ -295,6 +399,74 @@ class Result:
             statistics=Statistics(**known),
             method=header["method"],
         )
+
+    # ------------------------------------------------------------ pictures (pliant.viz has the options)
+
+    def plot_shape(self, t: float | None = None, **options: Any) -> Any:
+        """Draw the robot at a time [s] (the last if left out); see `pliant.viz.drawing.plot_shape`."""
+        from ..viz.drawing import plot_shape
+
+        return plot_shape(self.system, self.q[-1] if t is None else self.resample(t).q[0], **options)
+
+    def plot_snapshots(self, times: int | ArrayLike = 8, **options: Any) -> Any:
+        """Draw the robot at several times, coloured by time; see `pliant.viz.drawing.plot_snapshots`."""
+        from ..viz.drawing import plot_snapshots
+
+        return plot_snapshots(self, times, **options)
+
+    def plot_trajectory(self, frame: FrameLike, **options: Any) -> Any:
+        """Plot the position of a frame over time, or its path; see `pliant.viz.plots.plot_trajectory`."""
+        from ..viz.plots import plot_trajectory
+
+        return plot_trajectory(self, frame, **options)
+
+    def plot_tip(self, rod: str | None = None, **options: Any) -> Any:
+        """Plot the motion of a rod's tip (of the only rod if left out); see `pliant.viz.plots.plot_trajectory`."""
+        from ..viz.plots import plot_tip
+
+        return plot_tip(self, rod, **options)
+
+    def plot_strains(self, strain: str, rod: str | None = None, **options: Any) -> Any:
+        """Plot a strain along a rod over time; see `pliant.viz.plots.plot_strains`."""
+        from ..viz.plots import plot_strains
+
+        return plot_strains(self, strain, rod, **options)
+
+    def plot_coordinates(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot joint angles and other coordinates over time; see `pliant.viz.plots.plot_coordinates`."""
+        from ..viz.plots import plot_coordinates
+
+        return plot_coordinates(self, names, **options)
+
+    def plot_inputs(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot inputs over time; see `pliant.viz.plots.plot_inputs`."""
+        from ..viz.plots import plot_inputs
+
+        return plot_inputs(self, names, **options)
+
+    def plot_energies(self, **options: Any) -> Any:
+        """Plot energies over time; see `pliant.viz.plots.plot_energies`."""
+        from ..viz.plots import plot_energies
+
+        return plot_energies(self, **options)
+
+    def plot_multipliers(self, loop: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot the forces of loop joints over time; see `pliant.viz.plots.plot_multipliers`."""
+        from ..viz.plots import plot_multipliers
+
+        return plot_multipliers(self, loop, **options)
+
+    def plot_prescribed_forces(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot what drives prescribed joints over time; see `pliant.viz.plots.plot_prescribed_forces`."""
+        from ..viz.plots import plot_prescribed_forces
+
+        return plot_prescribed_forces(self, names, **options)
+
+    def save_video(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as .gif or .mp4; see `pliant.viz.video.save_video`."""
+        from ..viz.video import save_video
+
+        return save_video(self, path, **options)
 
 
 def _h5py(what: str) -> Any:

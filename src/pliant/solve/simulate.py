@@ -118,6 +118,26 @@ def simulate(
     Result
         Also if the integration fails or is interrupted (Ctrl-C): then with what was computed, `success` False and a
         message.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system, {"cable": 5.0})
+    >>> run = pl.simulate(system, 2.0, start=rest, output=0.1)  # the cable is let go
+    >>> run.success, run.q.shape
+    (True, (21, 12))
+    >>> def feedback(t, state):
+    ...     return {"cable": 5 + abs(state.v[4])}
+    >>> pl.simulate(system, 1.0, u=feedback, start=rest).message
+    'completed'
     """
     duration = positive("duration", duration, unit="s")
     choice("method", method, METHODS)

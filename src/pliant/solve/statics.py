@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,9 @@ from ..model.validate import integer, positive
 from ..system import Inputs, System
 from .closure import null_space, overdriven, redundant_constraints
 from .motion import MotionSet
+
+if TYPE_CHECKING:
+    from ..viz.live import Viewer
 
 __all__ = ["Equilibrium", "solve_statics"]
 
@@ -37,8 +41,10 @@ class Equilibrium:
     ----------
     q : ndarray (nq,)
         The equilibrium, or the best configuration found.
-    u, tau : ndarray
-        Inputs (nu,) and further generalised forces (nv,) that hold it.
+    u : ndarray (nu,)
+        Inputs that hold it.
+    tau : ndarray (nv,)
+        Further generalised forces that hold it.
     success : bool
         Whether the tolerance was met.
     stable : bool
@@ -53,6 +59,8 @@ class Equilibrium:
         Why the iteration stopped, and what to try if it failed.
     multipliers : ndarray (rows,)
         Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
+    system : System or None
+        What is in equilibrium, for `view` and `save_html`; not copied to other processes.
     """
 
     q: Array
@@ -65,12 +73,42 @@ class Equilibrium:
     load_steps: int
     message: str
     multipliers: Array = field(default_factory=lambda: np.zeros(0))
+    system: System | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the system, which may hold functions that cannot be pickled."""
+        return {**self.__dict__, "system": None}
+
+    def view(self, **options: Any) -> Viewer:
+        """Show the shape on a page in the browser; options as of `Result.view`: host, port, color, blocking."""
+        from ..viz.show import show
+
+        return show(self._known_system(), self.q, u=self.u, **options)
+
+    def save_html(self, path: str | Path, *, color: str | None = None) -> Path:
+        """Write the shape to one HTML file that any browser shows, without a network; `color` as of `Result.view`."""
+        from ..viz.show import save_html
+
+        return save_html(self._known_system(), path, self.q, u=self.u, color=color)
+
+    def _known_system(self) -> System:
+        if self.system is None:
+            raise ValueError(
+                "this equilibrium does not know its system (it was pickled, or made by hand); use pliant.show(system, rest.q)."
+            )
+        return self.system
 
     def __str__(self) -> str:
         """One line."""
         kind = "stable" if self.stable else "unstable"
         state = f"{kind} equilibrium" if self.success else "NOT converged"
         return f"{state}: residual {self.residual:.1e} after {self.iterations} iterations ({self.message})"
+
+    def plot_shape(self, system: System, **options: Any) -> Any:
+        """Draw the robot in this equilibrium; see `pliant.viz.drawing.plot_shape`."""
+        from ..viz.drawing import plot_shape
+
+        return plot_shape(system, self.q, **options)
 
 
 def solve_statics(
@@ -117,6 +155,23 @@ def solve_statics(
     -------
     Equilibrium
         Never raises for lack of convergence; look at `success` and `message`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system, {"cable": 5.0})
+    >>> rest.success, rest.stable
+    (True, True)
+    >>> print(f"tip at z = {1000 * system.pose('arm.tip', rest.q)[2, 3]:.1f} mm")
+    tip at z = -253.0 mm
     """
     positive("tolerance", tolerance)
     positive("radius", radius)
@@ -135,10 +190,12 @@ def solve_statics(
                 f"input {name!r} is a result: the length of this tendon is prescribed. Give motion={{{name!r}: length}}."
             )
     if system.loop_rows:
-        return mount(system, q0, inputs, forces, options, moved)
-    if moved.tendons:
-        return _held(system, q0, inputs, forces, moved, options, load_steps)
-    return _solve(system, q0, inputs, forces, options, load_steps)
+        found = mount(system, q0, inputs, forces, options, moved)
+    elif moved.tendons:
+        found = _held(system, q0, inputs, forces, moved, options, load_steps)
+    else:
+        found = _solve(system, q0, inputs, forces, options, load_steps)
+    return replace(found, system=system)
 
 
 def _solve(

@@ -1,0 +1,78 @@
+"""Sphinx configuration: `make docs` builds the site into build/docs."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+sys.path.insert(0, str(HERE.parent / "src"))
+
+from sphinx.domains.python import PyObject  # noqa: E402
+
+import pliant  # noqa: E402
+
+project = "pliant"
+author = "The pliant authors"
+copyright = author
+version = release = pliant.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "mathml",
+]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+
+# the docstrings give types, shapes and units in words
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+autodoc_preserve_defaults = True
+autosummary_generate = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+default_role = "py:obj"
+for field in PyObject.doc_field_types:  # types are words such as "array (nv,)": nothing to link
+    if hasattr(field, "typerolename"):
+        field.typerolename = ""
+    if field.name == "variable":
+        field.label = "Attributes"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = "pliant"
+html_static_path = ["_static"]
+html_css_files = ["pliant.css"]
+html_favicon = "_static/icon.svg"
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_logo": "logo-light.svg",
+    "dark_logo": "logo-dark.svg",
+    "sidebar_hide_name": True,
+    "light_css_variables": {"color-brand-primary": "#0b6e69", "color-brand-content": "#0b6e69"},
+    "dark_css_variables": {"color-brand-primary": "#4fc3b8", "color-brand-content": "#4fc3b8"},
+}
+
+# entries of the front page's tables of contents that may not be written yet
+EXPECTED = ("gallery", "viewing", "model_files", "cli", "algorithms", "constant_strain")
+
+
+def leave_out_missing(app, docname, source):
+    if docname == "index":
+        missing = [name for name in EXPECTED if not (HERE / f"{name}.md").exists()]
+        source[0] = "\n".join(line for line in source[0].splitlines() if line not in missing)
+
+
+def setup(app):
+    app.connect("source-read", leave_out_missing)

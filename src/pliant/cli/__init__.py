@@ -1,0 +1,5 @@
+"""The command ``pliant``."""
+
+from .main import main
+
+__all__ = ["main"]

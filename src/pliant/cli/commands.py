@@ -1,0 +1,334 @@
+"""What each command does. Every function takes the parsed options and returns an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..io import Model
+    from ..solve.result import Result
+    from ..solve.statics import Equilibrium
+
+__all__ = [
+    "bench",
+    "check",
+    "completion",
+    "examples",
+    "info",
+    "modes",
+    "new",
+    "run",
+    "statics",
+    "studio",
+    "version_line",
+    "view",
+]
+
+OK, FAILED, WRONG = 0, 1, 2
+EXTRAS = {"matplotlib": "plot", "viser": "viz", "h5py": "io", "xarray": "io", "ruamel.yaml": "io", "yourdfpy": "urdf"}
+
+
+def version_line() -> str:
+    """Name and version."""
+    return f"pliant {importlib.metadata.version('pliant')}"
+
+
+def _print(options: argparse.Namespace, text: str, data: dict[str, Any]) -> None:
+    """Text for people, or one JSON object."""
+    print(json.dumps(data) if options.json else text)
+
+
+# ---------------------------------------------------------------- models
+
+
+def _load(options: argparse.Namespace) -> Model:
+    from ..io import Model, load_model, load_urdf
+
+    path = Path(options.model)
+    if not path.exists():
+        near = sorted(str(p) for p in path.parent.glob("*") if p.suffix in (".yaml", ".yml", ".json", ".urdf"))
+        hint = f"model files there: {', '.join(near[:8])}" if near else "pliant new arm.yaml writes one"
+        raise FileNotFoundError(f"no file {options.model!r}; {hint}.")
+    if path.suffix.lower() == ".urdf":
+        return Model(load_urdf(path))
+    return load_model(path)
+
+
+def _inputs(model: Model, options: argparse.Namespace, given: Any) -> dict[str, Any] | Any:
+    """Inputs of the file, changed by -u NAME=VALUE."""
+    if not options.input:
+        return given
+    from ..io import Expression
+
+    u: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
+    for text in options.input:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise ValueError(f"-u {text!r} is not allowed: it needs the form NAME=VALUE, such as -u cable=5.")
+        try:
+            u[name.strip()] = float(value)
+        except ValueError:
+            u[name.strip()] = Expression(value)
+    return u
+
+
+def _at_start(u: Any) -> Any:
+    """Inputs as numbers, formulas taken at t = 0."""
+    if isinstance(u, dict):
+        return {name: float(value(0.0)) if callable(value) else value for name, value in u.items()}
+    return u
+
+
+def _equilibrium(model: Model, system: Any, options: argparse.Namespace) -> Equilibrium:
+    u = _inputs(model, options, model.statics_settings.get("u"))
+    return model.statics(system, **({} if u is None else {"u": _at_start(u)}))
+
+
+def _simulated(model: Model, system: Any, options: argparse.Namespace, *, progress: bool | None = None) -> Result:
+    changes: dict[str, Any] = {
+        name: getattr(options, name)
+        for name in ("start", "duration", "method", "step", "rtol")
+        if getattr(options, name) is not None
+    }
+    u = _inputs(model, options, model.simulation_settings.get("u"))
+    if u is not None:
+        changes["u"] = u
+    if progress is not None:
+        changes["progress"] = progress
+    return model.simulate(system, **changes)
+
+
+def _where(system: Any, q: Any) -> dict[str, list[float]]:
+    """Positions of the ends of all links."""
+    return {name: system.pose(name, q)[:3, 3].round(12).tolist() for name in system.links}
+
+
+def new(options: argparse.Namespace) -> int:
+    """``pliant new``."""
+    from ..io import STARTERS, starter_text
+
+    path = Path(options.path)
+    if path.exists() and not options.force:
+        raise FileExistsError(f"{options.path!r} exists; choose another name, or overwrite it with --force.")
+    if options.kind not in STARTERS:
+        raise ValueError(f"--kind {options.kind!r} is not known; there is: {', '.join(STARTERS)}.")
+    path.write_text(starter_text(options.kind), encoding="utf-8")
+    text = f"wrote {path}. Next: pliant check {path}, pliant studio {path}, pliant run {path} --html motion.html"
+    _print(options, text, {"path": str(path), "kind": options.kind})
+    return OK
+
+
+def check(options: argparse.Namespace) -> int:
+    """``pliant check``."""
+    from ..io import ModelFileError
+
+    try:
+        model = _load(options)
+        system = model.compile()
+    except ModelFileError as error:
+        if not options.json:
+            raise
+        problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in error.problems]
+        print(json.dumps({"ok": False, "problems": problems}))
+        return WRONG
+    lines = [str(model), f"inputs: {', '.join(system.input_names) or 'none'}"]
+    if system.loop_rows:
+        lines.append(f"loop constraints: {len(system.loop_rows)}")
+    data = {
+        "ok": True,
+        "name": system.name,
+        "nq": system.nq,
+        "nv": system.nv,
+        "links": list(system.links),
+        "inputs": list(system.input_names),
+        "mass": system.mass,
+    }
+    _print(options, "\n".join([*lines, f"mass: {system.mass:.6g} kg"]), data)
+    return OK
+
+
+def statics(options: argparse.Namespace) -> int:
+    """``pliant statics``."""
+    model = _load(options)
+    system = model.compile()
+    rest = _equilibrium(model, system, options)
+    ends = _where(system, rest.q)
+    lines = [str(rest), "ends of the links [m]:"]
+    lines += [f"  {name:20s} {x:10.6f} {y:10.6f} {z:10.6f}" for name, (x, y, z) in ends.items()]
+    if options.html:
+        rest.save_html(options.html)
+        lines.append(f"wrote {options.html}")
+    data = {
+        "success": bool(rest.success),
+        "message": rest.message,
+        "q": rest.q.tolist(),
+        "u": dict(zip(system.input_names, rest.u.tolist())),
+        "positions": ends,
+    }
+    _print(options, "\n".join(lines), data)
+    return OK if rest.success else FAILED
+
+
+def run(options: argparse.Namespace) -> int:
+    """``pliant run``."""
+    model = _load(options)
+    system = model.compile()
+    if options.output and Path(options.output).suffix not in (".h5", ".hdf5", ".csv"):
+        raise ValueError(f"--output {options.output!r} is not allowed: its ending must be .h5 or .csv.")
+    result = _simulated(model, system, options, progress=False if options.quiet or options.json else None)
+    lines = [str(result)]
+    if options.output:
+        _write_result(result, Path(options.output))
+        lines.append(f"wrote {options.output}")
+    if options.html:
+        result.save_html(options.html)
+        lines.append(f"wrote {options.html}")
+    data = {
+        "success": bool(result.success),
+        "message": result.message,
+        "t": [float(result.t[0]), float(result.t[-1])],
+        "steps": result.statistics.steps,
+        "wall_time": result.statistics.wall_time,
+        "q": result.q[-1].tolist(),
+        "v": result.v[-1].tolist(),
+        "positions": _where(system, result.q[-1]),
+    }
+    _print(options, "\n".join(lines), data)
+    return OK if result.success else FAILED
+
+
+def _write_result(result: Result, path: Path) -> None:
+    if path.suffix != ".csv":
+        result.save(path)
+        return
+    import numpy as np
+
+    names = result.system.dof_names if result.system.nq == result.system.nv else None
+    header = ",".join(["t", *(names or (f"q{k}" for k in range(result.system.nq)))])
+    np.savetxt(path, np.column_stack([result.t, result.q]), delimiter=",", header=header, comments="")
+
+
+def modes(options: argparse.Namespace) -> int:
+    """``pliant modes``."""
+    from ..analysis.linear import modes as vibration_modes
+
+    model = _load(options)
+    system = model.compile()
+    rest = _equilibrium(model, system, options)
+    if not rest.success:
+        print(rest, file=sys.stderr)
+        return FAILED
+    found = vibration_modes(system, rest, n=options.number)
+    lines = [f"{system.name}: modes about the equilibrium", "  frequency [Hz]   damping ratio"]
+    lines += [f"{f:16.6g} {d:15.4g}" for f, d in zip(found.frequencies, found.damping_ratios)]
+    data = {"frequencies": found.frequencies.tolist(), "damping_ratios": found.damping_ratios.tolist()}
+    _print(options, "\n".join(lines), data)
+    return OK
+
+
+def view(options: argparse.Namespace) -> int:
+    """``pliant view``."""
+    from ..solve.result import Result
+
+    model = _load(options)
+    system = model.compile()
+    if options.static:
+        _equilibrium(model, system, options).view(port=options.port, blocking=True)
+        return OK
+    if options.result:
+        result = Result.load(options.result, system)
+    else:
+        result = _simulated(model, system, options)
+        print(result)
+    result.view(port=options.port, blocking=True)
+    return OK
+
+
+def studio(options: argparse.Namespace) -> int:
+    """``pliant studio``."""
+    from ..viz.show import studio as open_studio
+
+    open_studio(_load(options).compile(), port=options.port, blocking=True)
+    return OK
+
+
+# ---------------------------------------------------------------- the rest
+
+
+def examples(options: argparse.Namespace) -> int:
+    """``pliant examples``."""
+    from .. import gallery
+
+    found = {example.name: example for example in gallery.list_examples()}
+    if options.action == "list":
+        width = max(map(len, found))
+        lines = [f"{e.name:{width}s}  {e.title}" for e in found.values()]
+        lines.append("run one: pliant examples run NAME [-o DIR]; its source: pliant examples show NAME")
+        data = {"examples": [{"name": e.name, "title": e.title, "paper": e.paper} for e in found.values()]}
+        _print(options, "\n".join(lines), data)
+        return OK
+    if options.name not in found:
+        from ..model.validate import unknown_name
+
+        raise unknown_name("example", str(options.name), tuple(found))
+    if options.action == "show":
+        print(found[options.name].path.read_text(encoding="utf-8"))
+        return OK
+    gallery.run(options.name, output=options.output)
+    return OK
+
+
+def bench(options: argparse.Namespace) -> int:
+    """``pliant bench``."""
+    from .bench import measure
+
+    rows = measure()
+    text = "\n".join(f"{name:50s} {value:10.4g} {unit}" for name, value, unit in rows)
+    _print(options, text, {name: {"value": value, "unit": unit} for name, value, unit in rows})
+    return OK
+
+
+def info(options: argparse.Namespace) -> int:
+    """``pliant info``."""
+    import os
+
+    from .. import __file__ as package
+
+    installed = {}
+    for name, extra in EXTRAS.items():
+        try:
+            installed[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            installed[name] = f"missing (pip install 'pliant[{extra}]')"
+    cache = Path(package).parent / "kernels" / "__pycache__"
+    kernels = list(cache.glob("*.nbc"))
+    size = sum(f.stat().st_size for f in kernels) / 1e6
+    data = {
+        "pliant": importlib.metadata.version("pliant"),
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        **{name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")},
+        **installed,
+        "compiled kernels": f"{len(kernels)} files, {size:.0f} MB in {cache}",
+    }
+    _print(options, "\n".join(f"{name:18s} {value}" for name, value in data.items()), data)
+    return OK
+
+
+def completion(options: argparse.Namespace) -> int:
+    """``pliant completion``."""
+    if importlib.util.find_spec("shtab") is None:
+        raise ImportError("tab completion needs shtab: pip install 'pliant[cli]'.")
+    import shtab
+
+    from .parser import make_parser
+
+    print(shtab.complete(make_parser(), shell=options.shell))
+    return OK

@@ -1,0 +1,148 @@
+"""Arguments of the command ``pliant``, with help that teaches."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from . import commands
+
+__all__ = ["make_parser"]
+
+_DESCRIPTION = """\
+Simulate robots made of soft rods and rigid bodies.
+
+A robot is described in Python, or in a model file (YAML or JSON):
+
+  pliant new arm.yaml        write a commented starter
+  pliant check arm.yaml      read it, show the tree of links, or what is wrong and where
+  pliant studio arm.yaml     pull its tendons in the browser
+  pliant run arm.yaml        simulate it as the file says
+  pliant examples            robots of the papers
+"""
+_EPILOG = """\
+exit codes: 0 done, 1 a solver did not succeed, 2 wrong arguments or model file, 130 interrupted
+tab completion: eval "$(pliant completion bash)"
+"""
+
+
+def _model(parser: argparse.ArgumentParser) -> None:
+    argument: Any = parser.add_argument("model", help="model file: .yaml, .yml or .json; also .urdf")
+    argument.complete = {"bash": "_shtab_greeter_compgen_files", "zsh": "_files"}
+
+
+def _inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-u",
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an input [N, N m, Pa]: a number or a formula of t, such as -u cable=5 or -u 'cable=5*sin(t)'; repeat for more",
+    )
+
+
+def _start(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--start", choices=("neutral", "statics"), help="where to begin; the file says otherwise")
+    parser.add_argument("--duration", type=float, metavar="S", help="simulated time [s]")
+    parser.add_argument(
+        "--method", help="time integrator: generalized-alpha, newmark, hht, bdf, radau, rk45, dop853, …"
+    )
+    parser.add_argument("--step", type=float, metavar="S", help="constant step [s]; error-controlled if left out")
+    parser.add_argument("--rtol", type=float, help="relative tolerance of the local error")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser with all commands; `options.command` is the function to call."""
+    parser = argparse.ArgumentParser(
+        "pliant", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=commands.version_line())
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--json", action="store_true", help="print one JSON object for other programs")
+    common.add_argument("--debug", action="store_true", help="show where an error came from")
+    parser.set_defaults(debug=False)
+    groups = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, command: Any, help: str, details: str = "") -> argparse.ArgumentParser:
+        sub = groups.add_parser(
+            name,
+            help=help,
+            description=f"{help[0].upper()}{help[1:]}.\n\n{details}".rstrip(),
+            parents=[common],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.set_defaults(command=command)
+        return sub
+
+    sub = add(
+        "new",
+        commands.new,
+        "write a commented model file to begin with",
+        "  pliant new arm.yaml && pliant studio arm.yaml",
+    )
+    sub.add_argument("path", help="file to write, .yaml")
+    sub.add_argument("--kind", default="arm", help="which starter (default arm)")
+    sub.add_argument("--force", action="store_true", help="overwrite the file if it exists")
+
+    sub = add("check", commands.check, "read a model file and say what is in it, or what is wrong and where")
+    _model(sub)
+
+    sub = add(
+        "statics",
+        commands.statics,
+        "find the static equilibrium of a model",
+        "  pliant statics arm.yaml -u cable=20 --html arm.html",
+    )
+    _model(sub)
+    _inputs(sub)
+    sub.add_argument("--html", metavar="FILE", help="write a page that shows it, which works offline")
+
+    sub = add(
+        "run",
+        commands.run,
+        "simulate a model",
+        "  pliant run arm.yaml --duration 5 -u 'cable=10*sin(t)**2' -o arm.h5 --html arm.html",
+    )
+    _model(sub)
+    _inputs(sub)
+    _start(sub)
+    sub.add_argument("-o", "--output", metavar="FILE", help="write the result: .h5 (everything) or .csv (t and q)")
+    sub.add_argument("--html", metavar="FILE", help="write a page that plays the motion, which works offline")
+    sub.add_argument("--quiet", action="store_true", help="no progress")
+
+    sub = add("modes", commands.modes, "vibration modes of a model about its equilibrium")
+    _model(sub)
+    _inputs(sub)
+    sub.add_argument("-n", "--number", type=int, default=6, help="how many modes (default 6)")
+
+    sub = add("view", commands.view, "simulate a model and show the motion in the browser")
+    _model(sub)
+    _inputs(sub)
+    _start(sub)
+    sub.add_argument("--result", metavar="FILE", help="show this result (.h5 of `pliant run -o`) instead of simulating")
+    sub.add_argument("--static", action="store_true", help="show the equilibrium alone")
+    sub.add_argument("--port", type=int, default=8080, help="port of the page on this machine (default 8080)")
+
+    sub = add(
+        "studio", commands.studio, "sliders for inputs and gravity in the browser, with statics solved as they move"
+    )
+    _model(sub)
+    sub.add_argument("--port", type=int, default=8080, help="port of the page on this machine (default 8080)")
+
+    sub = add(
+        "examples", commands.examples, "list or run the robots of the papers", "  pliant examples run octopus_arm"
+    )
+    sub.add_argument(
+        "action", nargs="?", choices=("list", "run", "show"), default="list", help="show prints the source"
+    )
+    sub.add_argument("name", nargs="?", help="which one")
+    sub.add_argument("-o", "--output", metavar="DIR", help="write its figures and its animation there")
+
+    add("bench", commands.bench, "how fast this machine is: kernels, statics, simulation")
+    add("info", commands.info, "versions, what is installed, where compiled kernels are kept")
+    sub = add(
+        "completion", commands.completion, "print a script for tab completion", '  eval "$(pliant completion bash)"'
+    )
+    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
+    return parser

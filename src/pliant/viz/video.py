@@ -1,0 +1,109 @@
+"""Videos of a motion, written by matplotlib."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..model.validate import choice, integer, positive
+from .drawing import VIEWS, Canvas, Scene, draw_robot, draw_surroundings
+from .style import COLORS, pyplot, style
+
+__all__ = ["save_video"]
+
+_FFMPEG = (".mp4", ".m4v", ".mov", ".mkv")
+
+
+def save_video(
+    result: Any,
+    path: str | Path,
+    *,
+    fps: int = 25,
+    speed: float = 1.0,
+    view: str = "3d",
+    tendons: bool = True,
+    trace: str | None = None,
+    size: tuple[float, float] = (6.4, 4.8),
+    dpi: int = 100,
+) -> Path:
+    """Write the motion as a video: .gif (needs nothing further) or .mp4 (needs ffmpeg).
+
+    Parameters
+    ----------
+    result : Result
+    path : str or Path
+        Its ending says which format: .gif, or .mp4, .m4v, .mov, .mkv.
+    fps : int
+        Pictures per second. A gif merges neighbouring pictures that are equal.
+    speed : float
+        Simulated seconds per second of the video.
+    view, tendons
+        As in `plot_shape`.
+    trace : str, optional
+        A frame whose path is drawn, e.g. "arm.tip".
+    size, dpi
+        Width and height [inch] and resolution [1/inch].
+
+    Returns
+    -------
+    Path
+        Where it was written.
+    """
+    choice("view", view, VIEWS)
+    integer("fps", fps, minimum=1)
+    positive("speed", speed)
+    path = Path(path)
+    plt = pyplot()
+    settings, writer = _writer(path, fps)
+    from matplotlib.figure import Figure
+
+    start, stop = float(result.t[0]), float(result.t[-1])
+    count = max(1, round((stop - start) / speed * fps)) + 1 if stop > start else 1
+    motion = result.resample(np.linspace(start, stop, count))
+    way = None if trace is None else motion.positions(trace)
+    scene = Scene(result.system, tendons=tendons)
+    with style(), plt.rc_context({"figure.constrained_layout.use": False, **settings}):
+        figure = Figure(figsize=size, dpi=dpi)
+        ax = figure.add_subplot(**({"projection": "3d"} if view == "3d" else {}))
+        canvas = Canvas(ax, view, result.system.gravity)
+        draw_surroundings(canvas, scene, motion.q[0])
+        for q in motion.q[:: max(1, count // 40)]:  # the limits hold for the whole motion
+            canvas.include(np.concatenate([*scene.polygons(q)[0], *scene.centrelines(q).values(), scene.bodies(q)]))
+        canvas.finish()
+        ax.autoscale(False)
+        canvas.artists.clear()
+        with writer.saving(figure, str(path), dpi):
+            for k, q in enumerate(motion.q):
+                draw_robot(canvas, scene, q)
+                if way is not None:
+                    canvas.line(way[: k + 1], color=COLORS[6], lw=1.0)
+                ax.set_title(f"t = {motion.t[k]:.2f} s")
+                writer.grab_frame()
+                canvas.clear()
+    return path
+
+
+def _writer(path: Path, fps: int) -> tuple[dict[str, Any], Any]:
+    """Settings and matplotlib's writer for a file, by its ending."""
+    from matplotlib import animation
+
+    if path.suffix.lower() == ".gif":
+        return {}, animation.PillowWriter(fps=fps)
+    if path.suffix.lower() not in _FFMPEG:
+        raise ValueError(f"path = {str(path)!r} must end in .gif or one of {', '.join(_FFMPEG)}.")
+    try:
+        import imageio_ffmpeg
+
+        program = imageio_ffmpeg.get_ffmpeg_exe()
+    except ImportError:
+        program = shutil.which("ffmpeg") or ""
+    if not program:
+        raise RuntimeError(
+            f"a {path.suffix} video needs ffmpeg, which was not found: pip install imageio-ffmpeg, or install ffmpeg; "
+            "a .gif needs neither."
+        )
+    quality = ["-pix_fmt", "yuv420p", "-crf", "20"]
+    return {"animation.ffmpeg_path": program}, animation.FFMpegWriter(fps=fps, codec="libx264", extra_args=quality)

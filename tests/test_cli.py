@@ -1,0 +1,192 @@
+"""The command ``pliant``: every subcommand, its JSON, its exit code, and what it says to mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.cli import main
+from pliant.cli.parser import make_parser
+
+pytest.importorskip("ruamel.yaml")
+
+
+@pytest.fixture
+def arm(tmp_path, monkeypatch):
+    """A starter model in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "arm.yaml"]) == 0
+    return Path("arm.yaml")
+
+
+def out(capsys) -> dict:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_new_writes_a_starter_and_does_not_overwrite(arm, capsys):
+    assert main(["new", "other.yaml"]) == 0
+    assert "pliant studio other.yaml" in capsys.readouterr().out
+    arm.write_text("mine")
+    assert main(["new", "arm.yaml"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert arm.read_text() == "mine"
+    assert main(["new", "arm.yaml", "--force"]) == 0
+    assert main(["new", "b.yaml", "--kind", "spider"]) == 2
+    assert re.search(r"'spider' is not known; there is: arm", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("kind", pl.io.STARTERS)
+def test_every_starter_passes_its_check(kind, tmp_path, capsys):
+    path = tmp_path / "model.yaml"
+    assert main(["new", str(path), "--kind", kind]) == 0
+    assert main(["check", str(path)]) == 0
+    assert "└─" in capsys.readouterr().out
+
+
+def test_check_describes_the_robot(arm, capsys):
+    capsys.readouterr()
+    assert main(["check", "arm.yaml", "--json"]) == 0
+    found = out(capsys)
+    system = pl.load_model(arm).compile()
+    assert found["nv"] == system.nv == 24
+    assert found["inputs"] == list(system.input_names)
+    assert found["mass"] == system.mass
+
+
+def test_check_reports_all_problems_with_their_places(arm, capsys):
+    text = arm.read_text()
+    arm.write_text(text.replace("young:", "yuong:").replace("type: body", "type: bodi"))
+    capsys.readouterr()
+    assert main(["check", "arm.yaml"]) == 2
+    message = capsys.readouterr().err
+    assert "yuong" in message
+    assert "bodi" in message
+    assert main(["check", "arm.yaml", "--json"]) == 2
+    found = out(capsys)
+    assert not found["ok"]
+    lines = text.splitlines()
+    places = {p["line"] for p in found["problems"]}
+    assert 1 + next(k for k, line in enumerate(lines) if "young:" in line) in places
+
+
+def test_statics(arm, capsys):
+    capsys.readouterr()
+    assert main(["statics", "arm.yaml", "-u", "cable=12", "--json"]) == 0
+    found = out(capsys)
+    system = pl.load_model(arm).compile()
+    rest = pl.solve_statics(system, {"cable": 12.0})
+    np.testing.assert_allclose(found["q"], rest.q, rtol=1e-9, atol=1e-9)
+    assert found["u"] == {"cable": 12.0}
+    np.testing.assert_allclose(found["positions"]["arm"], system.pose("arm", rest.q)[:3, 3], atol=1e-9)
+    assert main(["statics", "arm.yaml"]) == 0
+    assert "stable equilibrium" in capsys.readouterr().out
+
+
+def test_run_simulates_and_writes(arm, capsys):
+    capsys.readouterr()
+    command = ["run", "arm.yaml", "--duration", "0.2", "-u", "cable=5*sin(10*t)**2", "--start", "neutral", "--json"]
+    assert main([*command, "-o", "a.csv"]) == 0
+    found = out(capsys)
+    assert found["t"] == [0.0, 0.2]
+    table = np.genfromtxt("a.csv", delimiter=",", names=True)
+    assert table["t"][-1] == 0.2
+    np.testing.assert_allclose(list(table[-1])[1:], found["q"], rtol=1e-12)
+    system = pl.load_model(arm).compile()
+    same = pl.simulate(system, 0.2, u=lambda t: {"cable": 5 * np.sin(10 * t) ** 2})
+    np.testing.assert_allclose(found["q"], same.q[-1], rtol=1e-6, atol=1e-9)
+    assert main([*command, "-o", "a.h5"]) == 0
+    np.testing.assert_allclose(pl.Result.load("a.h5", system).q[-1], found["q"], rtol=1e-12)
+    assert main(["run", "arm.yaml", "-o", "a.xls"]) == 2
+    assert ".h5 or .csv" in capsys.readouterr().err
+
+
+def test_a_run_that_fails_says_so(arm, capsys):
+    capsys.readouterr()
+    code = main(["run", "arm.yaml", "--duration", "1", "--method", "dop853", "-u", "cable=1e9", "--json"])
+    assert code == 1
+    assert not out(capsys)["success"]
+
+
+def test_modes(arm, capsys):
+    capsys.readouterr()
+    assert main(["modes", "arm.yaml", "-n", "3", "--json"]) == 0
+    found = out(capsys)
+    assert len(found["frequencies"]) == 3
+    assert main(["modes", "arm.yaml", "-n", "3"]) == 0
+    assert f"{found['frequencies'][0]:.6g}" in capsys.readouterr().out
+
+
+def test_examples_are_listed(capsys):
+    assert main(["examples"]) == 0
+    assert "octopus_arm" in capsys.readouterr().out
+    assert main(["examples", "--json"]) == 0
+    names = [e["name"] for e in out(capsys)["examples"]]
+    assert names == [e.name for e in pl.gallery.list_examples()]
+    assert main(["examples", "show", "buckling"]) == 0
+    assert "def check" in capsys.readouterr().out
+    assert main(["examples", "run", "bukling"]) == 2
+    assert "did you mean 'buckling'" in capsys.readouterr().err
+
+
+def test_info(capsys):
+    assert main(["info", "--json"]) == 0
+    assert {"pliant", "numba", "viser", "compiled kernels"} <= set(out(capsys))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(shell, capsys):
+    pytest.importorskip("shtab")
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "studio" in script
+    assert "--duration" in script
+
+
+MISTAKES = {
+    "no file": (["run", "nothing.yaml"], r"no file 'nothing.yaml'; model files there: arm.yaml"),
+    "input": (["statics", "arm.yaml", "-u", "cable"], r"NAME=VALUE"),
+    "name": (["statics", "arm.yaml", "-u", "cabel=1"], r"no input named 'cabel'; did you mean 'cable'"),
+    "formula": (["run", "arm.yaml", "-u", "cable=__import__('os')"], r"__import__"),
+    "method": (["run", "arm.yaml", "--method", "euler"], r"'euler'.*generalized-alpha"),
+    "pull": (["statics", "arm.yaml", "-u", "cable=-1"], r"a tendon only pulls"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_explained_without_a_traceback(name, arm, capsys):
+    arguments, words = MISTAKES[name]
+    capsys.readouterr()
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert re.search(words, message)
+    assert "Traceback" not in message
+    assert main([*arguments, "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert main([]) == 2
+    assert "pliant new arm.yaml" in capsys.readouterr().out
+
+
+def test_every_command_has_help():
+    parser = make_parser()
+    actions = parser._subparsers._group_actions[0]
+    commands = actions.choices
+    assert {"run", "statics", "modes", "view", "studio", "examples", "new", "check", "bench", "info"} <= set(commands)
+    for name, sub in commands.items():
+        assert sub.description, name
+        for action in sub._actions:
+            assert action.help, f"{name} {action.dest}"
+
+
+def test_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "pliant", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("pliant ")
