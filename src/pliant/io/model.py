@@ -231,6 +231,18 @@ def save_model(
     ------
     WriteError
         If something is a Python function. Formulas (`Expression`) and tables can be written, functions cannot.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pliant as pl
+    >>> robot = pl.Robot("pendulum")
+    >>> rod = robot.add_body("rod", joint=pl.Revolute("y"), mass=1.0, com=(0.5, 0, 0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pl.save_model(robot, f"{folder}/pendulum.yaml", simulation={"duration": 2})
+    ...     model = pl.load_model(f"{folder}/pendulum.yaml")
+    >>> model.robot
+    <Robot 'pendulum': 1 link, 1 dof>
     """
     path = Path(path)
     formats: dict[str, Literal["yaml", "json"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
