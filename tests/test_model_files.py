@@ -83,6 +83,10 @@ def everything() -> pl.Robot:
         "bare", parent="own@0.25", length=0.2, stiffness=E([1, "1+X", 1, 100, 100, 100]), inertia=np.diag([1e-5] * 3 + [0.1] * 3),
         damping=[0.1] * 6, strains=pl.Strains.kirchhoff_extensible(1), joint=pl.Spherical(stiffness=0.1, rest=(0.1, 0, 0)),
     )  # fmt: skip
+    steps = pl.Stepped([0.02, (0.015, 0.01), 0.005], at=(0.4, 0.7))
+    robot.add_rod(
+        "shaft", length=0.3, section=pl.Circle(steps), material=robots.SILICONE, strains=pl.Strains.planar_bending(1)
+    )
     robot.add_tendon("plain", "arm", y=0.01, z=(0.005, -0.005), friction=0.1, slip_speed=0.01)
     robot.add_tendon("formula", "arm", y=E("0.01*cos(3*X)"), dy=E("-0.03*sin(3*X)"), start=0.1, end=0.8)
     robot.add_tendon("helical", "arm", **pl.helical_routing((0.02, 0.01), turns=2, phase=0.3))
@@ -152,6 +156,12 @@ EXAMPLES = {  # calls that make their robots
     "octopus_arm": ["one_rod()", "sections(2)"],
     "tendon_routings": ["build('spiral', pl.Legendre(4))", "build('truncated', pl.PiecewiseConstant(4))"],
     "twisted_rod": ["build()"],
+    "constant_strain_cantilever": ["sections(4)", "continuous()"],
+    "follower_force": ["build()"],
+    "large_deflections": ["bend(4)"],
+    "released_beam": ["build()"],
+    "tip_moment": ["build()"],
+    "vibration_modes": ["build(3)"],
     "undulatory_swimmer": ["build()"],
 }
 WITH_FUNCTIONS = {

@@ -87,6 +87,7 @@ class _Builder:
 
     def run(self) -> None:
         """Add everything, in an order in which each part finds what it refers to."""
+        self.check_materials()
         links, frames = self.group("links"), self.group("frames")
         for name, item in links:
             for parent in _references(item.values.get("parent")):
@@ -108,6 +109,16 @@ class _Builder:
         rest = [pair for pair in loads if pair[1].type == "contact"]
         for name, item in [*self.group("actuators"), *first, *rest, *self.group("loops")]:
             self.add(name, item)
+
+    def check_materials(self) -> None:
+        """Note names of materials that do not exist, also of rods that are wrong otherwise."""
+        if "links" not in self.sections:
+            return
+        for _name, link in self.place.child("links").children() if self.sections["links"] else ():
+            name = link.value.get("material") if link.is_mapping else None
+            if isinstance(name, str) and name not in self.materials:
+                message = f"there is no material named {str(name)!r}; {suggestion(str(name), self.materials)}"
+                link.child("material").fail(message)
 
     def group(self, section: str) -> list[tuple[str, Item]]:
         """The parts of a section that could be read."""
@@ -171,9 +182,6 @@ class _Builder:
             values |= helix
         material = values.get("material")
         if isinstance(material, MaterialName):
-            if material not in self.materials:
-                message = f"there is no material named {str(material)!r}; {suggestion(str(material), self.materials)}"
-                item.place.child("material").fail(message)
             found = self.materials.get(material, FAILED)
             values["material"] = _ANY if found is FAILED else found
         for key, value in values.items():
@@ -231,7 +239,7 @@ class _Builder:
             given = values.get(key)
             for name in given if isinstance(given, dict) else ():
                 if name not in names and name not in self.failed:
-                    message = f"there is no {words[key]} named {name!r}; {suggestion(name, names)}"
+                    message = f"there is no {words[key]} named {name!r}; {suggestion(name, [*names, *self.failed])}"
                     place.child(key).child(name).fail(message, at_key=True)
         return {
             key: {n: v for n, v in value.items() if v is not FAILED} if isinstance(value, dict) else value

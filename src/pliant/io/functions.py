@@ -1,4 +1,4 @@
-"""Functions of X or t in a model file: numbers, tapers, formulas and tables."""
+"""Functions of X or t in a model file: numbers, tapers, formulas, tables and steps."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..model.routing import Table
+from ..model.sections import Stepped
 from .expressions import Expression, constant
 from .kinds import (
     Choice,
     Kind,
+    ListOf,
     Number,
     Numbers,
     Schema,
@@ -27,12 +29,14 @@ from .kinds import (
     shaped,
     shown,
 )
-from .records import Record
+from .records import Record, Variants
 from .source import FAILED, Place
 
-__all__ = ["TABLE", "Function", "function_error"]
+__all__ = ["STEPPED", "TABLE", "Function", "function_error"]
 
 TABLE = Record("Table", Table, X=Numbers((-1,)), values=Numbers((-1,)), kind=Choice(("cubic", "linear")))
+STEPPED = Record("Stepped", Stepped, values=ListOf(Numbers((), (2,))), at=Numbers((-1,)))
+_POINTWISE = Variants("function of X", [TABLE, STEPPED], default="Table")
 
 
 def function_error(path: str, shape: bool = False) -> WriteError:
@@ -54,12 +58,14 @@ class Function(Kind):
         self.tabled = () in self.shapes and variable == "X"
         forms = [f"a number, a formula of {variable}" if shape == () else shape_name(shape) for shape in self.shapes]
         if self.tabled:
-            forms[0] = "a number, a pair [at X=0, at X=1], a formula of X or a table {X: […], values: […]}"
+            forms[0] = (
+                "a number, a pair [at X=0, at X=1], a formula of X, a table {X: […], values: […]} or {type: Stepped, values: […]}"
+            )
         self.wanted = " or ".join(forms)
 
     def read(self, place: Place) -> Any:
         if place.is_mapping and self.tabled:
-            return TABLE.read(place)
+            return _POINTWISE.read(place)
         value = nested(place, self._entry)
         if value is FAILED:
             return FAILED
@@ -93,8 +99,8 @@ class Function(Kind):
                     f"{path} = {value!r} depends on {value.variable}, but must be a function of {self.variable}."
                 )
             return plain(value.plain())
-        if isinstance(value, Table):
-            return TABLE.write(value, path)
+        if isinstance(value, (Table, Stepped)):
+            return _POINTWISE.write(value, path)
         if callable(value):
             raise function_error(path, () not in self.shapes)
         return plain(np.asarray(value, dtype=float).tolist())
@@ -106,7 +112,7 @@ class Function(Kind):
         reference = {"$ref": f"#/$defs/{name}"}
         options = [array_schema(shape, reference) for shape in self.shapes]
         if self.tabled:
-            options += [array_schema((2,), Number().schema(defs)), TABLE.schema(defs)]
+            options += [array_schema((2,), Number().schema(defs)), _POINTWISE.schema(defs)]
         return any_of(options)
 
 
