@@ -79,7 +79,9 @@ class Canvas:
         else:
             order = np.argsort((faces @ self.towards).mean(axis=1))
             flat, shaded = faces[order][:, :, self.axes], shaded[order]
-            collection = PolyCollection(list(flat), facecolors=shaded, edgecolors=shaded if edge is None else edge, **options)
+            collection = PolyCollection(
+                list(flat), facecolors=shaded, edgecolors=shaded if edge is None else edge, **options
+            )
             self.ax.add_collection(collection)
         self.include(faces.reshape(-1, 3))
         self.artists.append(collection)
