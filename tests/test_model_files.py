@@ -706,3 +706,18 @@ def test_missing_libraries_are_named(monkeypatch, missing, tmp_path):
     extra = "io" if missing == "ruamel.yaml" else "urdf"
     with pytest.raises(ImportError, match=rf"pip install 'pliant\[{extra}\]'"):
         pl.load_model(pl.io.starter_text()) if extra == "io" else pl.load_urdf(ROOT / "tests" / "data" / "arm7.urdf")
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"u": lambda t: {"a": t}}, r"simulation\.u is a Python function.*'cable': pl\.Expression"),
+        ({"u": {"a": lambda t: t}}, r"simulation\.u\.a is a Python function.*\(1 - t/2\)"),
+        ({"motion": {"a": pl.Motion(lambda t: t)}}, r"simulation\.motion\.a\.position is a Python function"),
+        ({"events": []}, r"simulation\.events cannot be written"),
+    ],
+    ids=range(4),
+)
+def test_settings_with_functions_cannot_be_written(settings, what):
+    with pytest.raises(pl.io.WriteError, match=what):
+        pl.io.dump_model(robots.cable_driven_manipulator(), simulation={"duration": 1, **settings})

@@ -39,13 +39,13 @@ STEPPED = Record("Stepped", Stepped, values=ListOf(Numbers((), (2,))), at=Number
 _POINTWISE = Variants("function of X", [TABLE, STEPPED], default="Table")
 
 
-def function_error(path: str, shape: bool = False) -> WriteError:
+def function_error(path: str, *, scalar: bool = True, variable: str = "X") -> WriteError:
     """The error for a Python function in a robot that is to be written."""
-    table = "" if shape else ", or a pl.Table of values"
+    formula = f"0.02*(1 - {variable}/2)" if scalar else ["0", f"2*{variable}", "0"]
+    table = ", or a pl.Table of values" if scalar and variable == "X" else ""
     return WriteError(
         f"{path} is a Python function, which cannot be written to a model file. Give a formula instead, such as "
-        f"pl.Expression({'[0, ' + chr(39) + '2*X' + chr(39) + ', 0]' if shape else chr(39) + '0.02*(1 - X/2)' + chr(39)})"
-        f"{table}."
+        f"pl.Expression({formula!r}){table}."
     )
 
 
@@ -102,7 +102,7 @@ class Function(Kind):
         if isinstance(value, (Table, Stepped)):
             return _POINTWISE.write(value, path)
         if callable(value):
-            raise function_error(path, () not in self.shapes)
+            raise function_error(path, scalar=() in self.shapes, variable=self.variable)
         return plain(np.asarray(value, dtype=float).tolist())
 
     def schema(self, defs: Schema) -> Schema:

@@ -194,7 +194,7 @@ class _BasisKind(Kind):
             return value.order
         if isinstance(value, bases.Custom):
             if not isinstance(value._function, Expression):
-                raise function_error(f"{path}.function", True)
+                raise function_error(f"{path}.function", scalar=False)
             own = {"function": value._function, "degree": value.degree, "breakpoints": value.breakpoints or None}
             return _BASES.records["Custom"].write(own, path, {"type": "Custom"})
         return _BASES.write(value, path)

@@ -13,8 +13,8 @@ from ..solve.motion import Motion
 from ..solve.simulate import METHODS, simulate
 from ..solve.statics import solve_statics
 from .expressions import Expression
-from .functions import Function, function_error
-from .kinds import Choice, Flag, Kind, MappingOf, Number, Numbers, Schema, Whole
+from .functions import Function
+from .kinds import Choice, Flag, Kind, MappingOf, Number, Numbers, Schema, Whole, WriteError
 from .places import AXIS
 from .records import Record
 from .source import FAILED, Place
@@ -172,9 +172,12 @@ class _Inputs(MappingOf):
 
     def write(self, value: Any, path: str) -> Any:
         if callable(value):
-            raise function_error(path)
+            raise WriteError(
+                f"{path} is a Python function, which cannot be written to a model file. Give a formula for each name, such as "
+                "{'cable': pl.Expression('5*t')}."
+            )
         if not isinstance(value, dict):
-            raise TypeError(f"{path} = {value!r} must be a dictionary by name to be written to a model file.")
+            raise WriteError(f"{path} = {value!r} must be a dictionary by name to be written to a model file.")
         return super().write(value, path)
 
 
