@@ -28,7 +28,7 @@ tab completion: eval "$(pliant completion bash)"
 
 def _model(parser: argparse.ArgumentParser) -> None:
     argument: Any = parser.add_argument("model", help="model file: .yaml, .yml or .json; also .urdf")
-    argument.complete = {"bash": "_shtab_greeter_compgen_files", "zsh": "_files"}
+    argument.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}  # as shtab.FILE
 
 
 def _inputs(parser: argparse.ArgumentParser) -> None:
