@@ -1,6 +1,6 @@
 # make demo      set everything up and run the example
 # make test      set everything up and run the tests
-# make gallery   run all examples, with figures in build/gallery (some six minutes)
+# make gallery   run all examples, with figures in build/gallery (about four minutes)
 # make docs      set everything up and build the documentation into build/docs
 PYTHON ?= python3
 VENV ?= .venv
