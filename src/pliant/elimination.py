@@ -112,7 +112,7 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
     place = [{v: k for k, v in enumerate(u)} for u in plan.unknowns]
     front = np.full((blocks, layout_of.FRONT_WIDTH), -1, dtype=np.int64)
     front[:, layout_of.UNKNOWNS], front[:, layout_of.ELIMINATED] = m, e
-    height = m + int(layout_of.ROWS_BELOW)
+    height = m + int(layout_of.CARRIED) + tables.block[:, layout.COLS] + 1
     front[:, layout_of.ROW] = np.cumsum(height) - height
     front[:, layout_of.INDEX] = np.cumsum(m) - m
     front[:, layout_of.PIVOT] = np.cumsum(e) - e

@@ -40,9 +40,11 @@ class Fronts(NamedTuple):
 # first pivot, parent block, first child that retains unknowns, the next such child of the same parent
 UNKNOWNS, ELIMINATED, ROW, INDEX, PIVOT, ABOVE, CHILD, NEXT = (np.int64(k) for k in range(8))
 FRONT_WIDTH = 8
-# rows of a front below those of its unknowns: wrench, and the columns W, R, J of the block at its end
-ANSWER, CARRIED, ROWS_BELOW = np.int64(0), np.int64(6), np.int64(24)
+# rows of a front below those of its unknowns: the wrench, then for each column of the block its W, R and J at the end of
+# the block side by side, then z there
+CARRIED = np.int64(6)
 MOTION = np.int64(18)  # most entries of z
+JACOBIAN = np.int64(12)  # where J is in a row of columns
 ROUNDING = 4e-15  # a pivot that is smaller than this, relative to what it was before cancellation, is zero
 
 
@@ -66,11 +68,12 @@ def put_carried(block, front, planes, first, second, third, S):
     """Copy the columns of a block at its end, from planes of (6, columns), into its front."""
     col0 = block[COL0]
     o = front[ROW] + front[UNKNOWNS] + CARRIED
-    for r in range(6):
-        for k in range(block[COLS]):
-            S[o + r, k] = planes[first, r, col0 + k]
-            S[o + 6 + r, k] = planes[second, r, col0 + k]
-            S[o + 12 + r, k] = planes[third, r, col0 + k]
+    for k in range(block[COLS]):
+        row = S[o + k]
+        for r in range(6):
+            row[r] = planes[first, r, col0 + k]
+            row[6 + r] = planes[second, r, col0 + k]
+            row[JACOBIAN + r] = planes[third, r, col0 + k]
 
 
 @inline
@@ -124,18 +127,19 @@ def add_retained(block, front, own, child, up, nz, S):
         for j in range(ec, mc):
             row[place[j]] += src[j]
         for c in range(nz):
-            g = src[mc + c]
-            row[m + c] += g
-            for k in range(n):
-                row[own[col0 + k]] += g * S[Z + c, k]
+            row[m + c] += src[mc + c]
+        for k in range(n):
+            y = 0.0
+            for c in range(nz):
+                y += src[mc + c] * S[Z + k, c]
+            row[own[col0 + k]] += y
     for r in range(6):
         src = S[oc + mc + r]
         row = S[o + m + r]
-        J = S[Z + 12 + r]
         for j in range(ec, mc):
             row[place[j]] += src[j]
             for k in range(n):
-                S[o + own[col0 + k], place[j]] += J[k] * src[j]
+                S[o + own[col0 + k], place[j]] += S[Z + k, JACOBIAN + r] * src[j]
 
 
 @inline
@@ -214,11 +218,11 @@ def put_references(block, front, own, x, before, after, S):
     """
     n, col0 = block[COLS], block[COL0]
     m, o, last = front[UNKNOWNS], front[ROW], S.shape[1] - 1
-    J = o + m + CARRIED + 12
     for k in range(n):
+        J = S[o + m + CARRIED + k, JACOBIAN : JACOBIAN + 6]
         y = 0.0
         for r in range(6):
-            y += S[J + r, k] * S[J + r, k] * before[r, 0]
+            y += J[r] * J[r] * before[r, 0]
         S[o + own[col0 + k], last] += y
     for i in range(m):
         S[o + i, last] += abs(S[o + i, i])
@@ -251,12 +255,12 @@ def inward(t, fronts, known, scale, b, x, S, pivot):
     n, col0 = block[COLS], block[COL0]
     m, e, o = front[UNKNOWNS], front[ELIMINATED], front[ROW]
     last = S.shape[1] - 1
-    J = o + m + CARRIED + 12
-    for r in range(6):
-        p = S[o + m + r, last]
-        if p != 0.0:
-            for k in range(n):
-                S[o + fronts.own[col0 + k], last] -= S[J + r, k] * p
+    for k in range(n):
+        J = S[o + m + CARRIED + k, JACOBIAN : JACOBIAN + 6]
+        y = 0.0
+        for r in range(6):
+            y += J[r] * S[o + m + r, last]
+        S[o + fronts.own[col0 + k], last] -= y
     for i in range(e):
         v = fronts.velocity[front[INDEX] + i]
         S[o + i, last] = 0.0 if known[v] == 1 else scale[v] * (S[o + i, last] + x[v])
@@ -290,39 +294,42 @@ def outward(t, fronts, b, nz, x, S):
     last = S.shape[1] - 1
     above = front[ABOVE]
     Z = o + m + CARRIED
+    z = S[Z + n]
     if above >= 0:
-        q = fronts.front[above, ROW] + fronts.front[above, UNKNOWNS] + CARRIED
+        parent = fronts.front[above]
+        start = S[parent[ROW] + parent[UNKNOWNS] + CARRIED + t.block[above, COLS]]
         for c in range(nz):
-            S[Z + c, last] = S[q + c, last]
+            z[c] = start[c]
     else:
         for c in range(nz):
-            S[Z + c, last] = 0.0
+            z[c] = 0.0
     for i in range(e, m):
         S[o + i, last] = x[fronts.velocity[front[INDEX] + i]]
     for i in range(e - 1, -1, -1):
         row = S[o + i]
         y = row[last]
         for c in range(nz):
-            y -= row[m + c] * S[Z + c, last]
+            y -= row[m + c] * z[c]
         for j in range(i + 1, m):
             y -= row[j] * S[o + j, last]
         y /= row[i]
         row[last] = y
         x[fronts.velocity[front[INDEX] + i]] = y
-    for c in range(nz):
-        row = S[Z + c]
-        y = 0.0
-        for k in range(n):
-            y += row[k] * S[o + fronts.own[col0 + k], last]
-        row[last] += y
+    for k in range(n):
+        row = S[Z + k]
+        y = S[o + fronts.own[col0 + k], last]
+        for c in range(nz):
+            z[c] += row[c] * y
 
 
 @routine
 def solve_tree(t, fronts, known, scale, nz, S, pivot, x):
     """Solve in place with the factors that `close_front` left in the store."""
     last = S.shape[1] - 1
-    for i in range(S.shape[0]):
-        S[i, last] = 0.0
+    for b in range(t.block.shape[0]):
+        o = fronts.front[b, ROW]
+        for i in range(o, o + fronts.front[b, UNKNOWNS] + CARRIED):
+            S[i, last] = 0.0
     for b in range(t.block.shape[0] - 1, -1, -1):
         inward(t, fronts, known, scale, b, x, S, pivot)
     for b in range(t.block.shape[0]):
