@@ -256,7 +256,7 @@ def test_given_axes_are_used_and_returned(run):
 
 def test_equilibrium_draws_itself(bow):
     rest = pl.solve_statics(bow.system)
-    ax = rest.plot_shape(bow.system, frames=["leg1.tip"])
+    ax = rest.plot_shape(frames=["leg1.tip"])
     np.testing.assert_allclose(ax.lines[0].get_data_3d()[0][0], bow.system.pose("leg1.tip", rest.q)[0, 3])
 
 

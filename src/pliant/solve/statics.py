@@ -104,11 +104,11 @@ class Equilibrium:
         state = f"{kind} equilibrium" if self.success else "NOT converged"
         return f"{state}: residual {self.residual:.1e} after {self.iterations} iterations ({self.message})"
 
-    def plot_shape(self, system: System, **options: Any) -> Any:
+    def plot_shape(self, **options: Any) -> Any:
         """Draw the robot in this equilibrium; see `pliant.viz.drawing.plot_shape`."""
         from ..viz.drawing import plot_shape
 
-        return plot_shape(system, self.q, **options)
+        return plot_shape(self._known_system(), self.q, **options)
 
 
 def solve_statics(
