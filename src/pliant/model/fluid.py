@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ellipe
 
 from .links import Body, Rod
 from .pose import skew
@@ -285,6 +284,8 @@ class EllipticFlow(Flow):
         a, b = self._axes(content, X)
         large, small = np.maximum(a, b), np.minimum(a, b)
         ratio = np.divide(small, large, out=np.ones_like(large), where=large > 0.0)
+        from scipy.special import ellipe  # here, since it takes a while to import
+
         perimeter = 4.0 * large * ellipe(1.0 - ratio**2)
         rho = fluid.density
         return _linear(rho * self.cx * perimeter / 4.0, rho * self.cy * b, rho * self.cz * a)

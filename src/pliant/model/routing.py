@@ -9,15 +9,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline, PPoly
 
 from ..quadrature import SAME_POINT, check_breakpoints, merge_points
 from .links import Link
 from .validate import choice, finite, interval, positive, vector
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 __all__ = ["Along", "HelixOffset", "Routing", "Table", "helical_routing"]
 
@@ -89,6 +91,8 @@ class Table:
     @cached_property
     def _pieces(self) -> PPoly:
         """The interpolant as polynomials between the points."""
+        from scipy.interpolate import CubicSpline, PPoly  # here, since it takes a while to import
+
         X, values = np.array(self.X), np.array(self.values)
         if self.kind == "cubic":
             return CubicSpline(X, values, bc_type="not-a-knot")

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from ..model.validate import choice, finite, integer, positive
 from ..system import Inputs, System
@@ -554,6 +553,8 @@ class _Tracer:
             result = test(point)
             seen.append((abs(result), distance, point))
             return result
+
+        from scipy.optimize import brentq  # here, since it takes a while to import
 
         try:
             brentq(value, 0.0, arc.length, xtol=1e-13 * arc.length + 1e-15, rtol=1e-14, maxiter=80)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import quad
 
 from .. import lie
 from ..model.pose import Pose
@@ -133,6 +132,8 @@ class _Track:
         if m.position is None:
             assert m.velocity is not None
             if t != self._at:
+                from scipy.integrate import quad  # here, since it takes a while to import
+
                 step = [
                     quad(lambda s, i=i: self._numbers(m.velocity, s, "velocity")[i], self._at, t, epsabs=1e-13)[0]  # type: ignore[arg-type]
                     for i in range(self.size)

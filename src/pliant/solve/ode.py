@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import BDF, DOP853, LSODA, RK45, Radau
 
 from .. import lie
 from ..system import Algorithm, LinearSolver, System
@@ -22,7 +22,8 @@ __all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "ode_solver"]
 
 Array = NDArray[np.float64]
 ALGORITHMS: dict[str, Algorithm] = {"auto": "auto", "dense": "composite", "tree": "articulated"}
-ODE_METHODS = {"bdf": BDF, "radau": Radau, "lsoda": LSODA, "rk45": RK45, "dop853": DOP853, "cvode": None}
+# names in scipy.integrate, which is imported when one of them is used, since that takes a while; CVODE is dressed up below
+ODE_METHODS = {"bdf": "BDF", "radau": "Radau", "lsoda": "LSODA", "rk45": "RK45", "dop853": "DOP853", "cvode": None}
 
 
 def _rotation(quaternion: Array) -> Array:
@@ -156,7 +157,7 @@ def ode_solver(ode: ChartedODE, method: str, t: float, y: Array, end: float, opt
         return CvodeSolver(ode, t, y, end, arguments)
     if method in ("bdf", "radau", "lsoda"):
         arguments["jac"] = ode.jacobian
-    solver: Any = ODE_METHODS[method]
+    solver: Any = getattr(import_module("scipy.integrate"), ODE_METHODS[method] or "")
     return solver(ode.rhs, t, y, end, **arguments)
 
 

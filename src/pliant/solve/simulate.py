@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from ..model.validate import choice, finite, positive
 from ..system import LinearSolver, System
@@ -311,6 +310,8 @@ class _Run:
 
             def value(t: float, function: EventFunction = function) -> float:
                 return float(function(State(t, *s.at(t))))
+
+            from scipy.optimize import brentq  # here, since it takes a while to import
 
             t = s.t if after == 0.0 else float(brentq(value, t0, s.t, xtol=1e-13, rtol=1e-14))
             event = Event(getattr(function, "__name__", f"event {i}"), t, *(x.copy() for x in s.at(t)))
