@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +135,52 @@ def test_examples_are_listed(capsys):
     assert "def check" in capsys.readouterr().out
     assert main(["examples", "run", "bukling"]) == 2
     assert "did you mean 'buckling'" in capsys.readouterr().err
+
+
+def test_an_example_is_run_with_its_figures(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert main(["examples", "run", "tip_moment", "-o", str(tmp_path)]) == 0
+    assert "figures in" in capsys.readouterr().out
+    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".html"}
+
+
+def test_pages_are_written(arm, capsys):
+    assert main(["statics", "arm.yaml", "--html", "rest.html"]) == 0
+    assert main(["run", "arm.yaml", "--duration", "0.1", "--quiet", "--html", "run.html"]) == 0
+    assert "wrote run.html" in capsys.readouterr().out
+    for page in ("rest.html", "run.html"):
+        assert "<title>arm" in Path(page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["studio"], ["view", "--duration", "0.05"], ["view", "--static"]], ids=["studio", "view", "static"]
+)
+def test_live_pages_are_served_until_interrupted(arguments, arm):
+    """As a user does it: the command prints an address, the page is there, Ctrl-C ends it."""
+    pytest.importorskip("viser")
+    command = [sys.executable, "-u", "-m", "pliant", arguments[0], "arm.yaml", "--port", "8940", *arguments[1:]]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        lines = []
+        for line in server.stdout:
+            lines.append(line)
+            found = re.search(r"http://localhost:(\d+)", line)
+            if found:
+                break
+        assert found, "".join(lines)
+        with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/", timeout=20) as answer:
+            assert answer.status == 200
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=20) in (0, 130)
+    finally:
+        server.kill()
+
+
+def test_bench(capsys):
+    assert main(["bench", "--json"]) == 0
+    rows = out(capsys)
+    assert len(rows) == 5
+    assert all(row["value"] > 0 and row["unit"] in ("µs", "ms") for row in rows.values())
 
 
 def test_info(capsys):
