@@ -9,6 +9,7 @@ import numpy as np
 
 from .._jit import kernel, routine
 from .articulated import SIX, factor_mass_tree
+from .balance import power_balance
 from .blocks import all_columns
 from .composite import mass_matrix
 from .dynamics import newton_euler
@@ -26,8 +27,8 @@ from .tangent import tangent
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
 
-ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA, INPUTS, LENGTHS, CLOSURE, SOLVE = (
-    np.int64(k) for k in range(12)
+ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA, INPUTS, LENGTHS, CLOSURE, SOLVE, BALANCE = (
+    np.int64(k) for k in range(13)
 )
 ONE = np.int64(1)
 PARAMETERS = 32  # length of the parameter array: inputs from 0, reports from 16, memory of the integrator from 24
@@ -87,6 +88,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
     | CLOSURE | | S[0] (rows, nv) = derivatives of loop joints, work.closure = values, rates, accelerations |
+    | BALANCE | | v1 = r; p[16:21] = kinetic, gravitational, elastic energy, potential of loads, power of loads and damping |
     | ALPHA | h; αm, αf, β, γ; rtol, atol, κ, iterations | q1, v1, w1, a1; p[16:21] report; p[24:27] memory |
     """
     t = unpack_tables(ints, floats)
@@ -117,6 +119,9 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
         return CONVERGED
     if job == TANGENT:
         residual_tangent(t, work, c, loads, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
+        return CONVERGED
+    if job == BALANCE:
+        power_balance(t, work, c, loads, q, v, w, u, tau, v1, p[16:21])
         return CONVERGED
     fronts = unpack_fronts(ints, floats)
     if job == FORWARD:

@@ -1,0 +1,95 @@
+"""The watch over a run's energy: silent where the balance holds, plain where it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.kernels import engine
+from pliant.solve.balance import EnergyWatch
+from robots import SILICONE
+
+
+def arm(**options: object) -> pl.Robot:
+    robot = pl.Robot("arm")
+    rod = robot.add_rod(
+        "arm", length=0.4, section=pl.Circle(0.015), material=SILICONE, strains=pl.Strains.kirchhoff(2), points=4,
+    )  # fmt: skip
+    robot.add_tendon("cable", rod, z=0.012)
+    robot.add_body("tip", parent=rod.tip, shape=pl.Sphere(0.02), mass=0.05)
+    return robot
+
+
+def watched(run: pl.Result, speed: float = 1.0) -> EnergyWatch:
+    """A watch that saw the stored states, with velocities that grow by a factor at each of them."""
+    watch = EnergyWatch(run.system, run.t[0], run.q[0], run.v[0], run.a[0], run.u[0], run.tau[0], 1e-4)
+    for k in range(1, len(run.t)):
+        watch.see(run.t[k], run.q[k], run.v[k] * speed**k, run.a[k], run.u[k], run.tau[k])
+    return watch
+
+
+def test_energies_and_power_are_those_of_the_system() -> None:
+    robot = arm()
+    robot.add_wrench("push", "tip", force=(0.3, 0.1, 0.2), constant=True)
+    system = robot.compile()
+    rng = np.random.default_rng(0)
+    q, v, a = system.random(rng, scale=0.3), *rng.normal(size=(2, system.nv))
+    u, tau = np.array([2.0]), rng.normal(size=system.nv)
+    p = np.zeros(engine.PARAMETERS)
+    system.run_job(engine.BALANCE, q, v, a, u, tau, p=p)
+    energies = system.kinetic_energy(q, v), system.gravitational_energy(q), system.elastic_energy(q)
+    assert p[16:19] == pytest.approx(energies, rel=1e-13)
+    inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q)
+    assert p[20] == pytest.approx(float(v @ (inner - system.residual(q, v, a, u, tau))), rel=1e-12)
+    # the potential of tension and dead force has the work of these as its derivative
+    h = 1e-6
+    values = []
+    for sign in (1, -1):
+        system.run_job(engine.BALANCE, system.integrate(q, sign * h * v), v, a, u, p=p)
+        values.append(p[19])
+    others = system.residual(q, 0 * v, 0 * a) - system.residual(q, 0 * v, 0 * a, u)
+    push = float(system.jacobian("tip", q, reference="world")[3:] @ v @ np.array([0.3, 0.1, 0.2]))
+    assert (values[0] - values[1]) / (2 * h) == pytest.approx(-float(others @ v) - push, rel=1e-6)
+
+
+@pytest.mark.parametrize("case", ["released", "driven", "undamped", "pushed", "moved"])
+def test_true_motions_are_not_accused(case: str) -> None:
+    robot = arm()
+    options: dict = {}
+    if case == "released":
+        system = robot.compile()
+        options["start"] = pl.solve_statics(system, {"cable": 8.0})
+    elif case == "driven":
+        system = robot.compile()
+        options["u"] = lambda t: {"cable": 5 * np.sin(6 * t) ** 2}
+    elif case == "undamped":
+        robot = pl.Robot("pendulum")
+        robot.add_body("rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0))
+        system = robot.compile()
+    elif case == "pushed":  # a follower force feeds energy without a potential
+        robot.add_wrench("follower", "tip", force=(0.0, 0.0, 0.5), axes="body", constant=True)
+        system = robot.compile()
+    else:
+        robot = pl.Robot("moved")
+        base = robot.add_body("base", joint=pl.Prismatic("x"), shape=pl.Box(0.1, 0.1, 0.1), mass=1.0)
+        robot.add_body("rod", parent=base, joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0))
+        robot.add_motion("slide", base)
+        system = robot.compile()
+        options["motion"] = {"slide": lambda t: 0.1 * np.sin(5 * t)}
+    run = pl.simulate(system, 1.0, **options)
+    assert watched(run).warning is None
+
+
+@pytest.mark.parametrize("driven", [False, True])
+def test_energy_from_nowhere_is_told_with_its_time(driven: bool) -> None:
+    system = arm().compile()
+    u = (lambda t: {"cable": 5 * np.sin(6 * t) ** 2}) if driven else None
+    run = pl.simulate(system, 1.0, u=u)
+    watch = watched(run, 1.06 if driven else 1.02)
+    assert watch.warning is not None
+    assert "gained" in watch.warning
+    assert watch.began is not None
+    assert 0 <= watch.began < 1
+    assert not watch.hopeless
+    assert watched(run, 1.3).hopeless
