@@ -99,7 +99,9 @@ def dynamics(system: pl.System, seed: int) -> None:
             continue
         r = np.where(system.known, 0.0, s * system.residual(q, v, a, u))
         inertial = np.abs(s * (M @ a)).max()
-        need(bool(np.abs(r).max() <= 1e-9 * (size + inertial)), f"ID(FD) leaves {np.abs(r).max() / size:.1e} ({method})")
+        need(
+            bool(np.abs(r).max() <= 1e-9 * (size + inertial)), f"ID(FD) leaves {np.abs(r).max() / size:.1e} ({method})"
+        )
 
 
 def power(system: pl.System, seed: int) -> None:
@@ -149,7 +151,10 @@ def statics(system: pl.System, seed: int) -> None:
         free = K[np.ix_(~known, ~known)]
         if free.size:
             low = float(np.linalg.eigvalsh(0.5 * (free + free.T))[0])
-            need(low > -1e-7 * np.abs(free).max(), f"statics says stable; smallest eigenvalue {low / np.abs(free).max():.1e}")
+            need(
+                low > -1e-7 * np.abs(free).max(),
+                f"statics says stable; smallest eigenvalue {low / np.abs(free).max():.1e}",
+            )
 
 
 def passive(robot: pl.Robot) -> bool:

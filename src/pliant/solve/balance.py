@@ -40,7 +40,9 @@ class EnergyWatch:
     HOPELESS = 100.0  # times the energy in motion when it began: going on makes no sense
     OPEN = 0.1  # allowed gap between energy and work, which is only as good as the trapezoidal rule
 
-    def __init__(self, system: System, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array, atol: float) -> None:
+    def __init__(
+        self, system: System, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array, atol: float
+    ) -> None:
         self.system = system
         self._p = np.zeros(engine.PARAMETERS)
         stiffness = np.abs(np.diag(system.residual_tangent(q, v, a, u, tau)))
@@ -50,6 +52,7 @@ class EnergyWatch:
         self._first = self._mechanical(self._parts)
         self._work = self._turnover = 0.0
         self._motion = float(self._parts[0])  # largest kinetic energy so far
+        self._open = False  # whether inputs have ever changed
         self._begin_closed()
         self.began: float | None = None
         self.gained = 0.0
@@ -84,11 +87,14 @@ class EnergyWatch:
             self._lowest, self._highest = min(self._lowest, total), max(self._highest, total)
             if self._closed:
                 swing = self._motion + self._highest - self._lowest
-                self._note(self._t, total - self._lowest, self.CLOSED * swing + 1e-9 * float(np.abs(now[:4]).sum()), True)
+                self._note(
+                    self._t, total - self._lowest, self.CLOSED * swing + 1e-9 * float(np.abs(now[:4]).sum()), True
+                )
         else:
             self._u, self._tau = u.copy(), tau.copy()
             self._begin_closed()
-        if not self._closed:
+            self._open = True
+        if self._open or not self._closed:
             gain = self._mechanical(now) - self._first - self._work
             limit = self.OPEN * (self._motion + self._turnover) + 1e-9 * float(np.abs(now[:3]).sum())
             self._note(self._t, gain, limit, False)
