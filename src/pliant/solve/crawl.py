@@ -37,9 +37,9 @@ class Clock:
         return time.perf_counter() - self.start
 
     def arm(self) -> None:
-        """From now on the limit counts."""
+        """From now on the limit counts: what is compiled before the first step is not charged."""
         if self.limit is not None:
-            self._end = self.start + self.limit
+            self._end = time.perf_counter() + self.limit
 
     def check(self) -> None:
         """Called before every evaluation of a step."""
@@ -90,10 +90,14 @@ class Watch:
 
     PATIENCE, SLOW, LONG, EVERY = 5.0, 0.2, 20.0, 1.0
 
-    def __init__(self, system: System, clock: Clock, progress: Progress, statistics: Statistics, end: float) -> None:
+    def __init__(
+        self, system: System, clock: Clock, progress: Progress, statistics: Statistics, end: float, *, fixed: bool
+    ) -> None:
         self.system, self.clock, self.progress, self.statistics, self.end = system, clock, progress, statistics, end
-        self.note = ""  # the last diagnosis, as a sentence for `Result.warnings`
+        self.fixed = fixed  # whether the step is constant
+        self.note = ""  # the last diagnosis, for `Result.warnings`
         self._mark: tuple[float, float, tuple[int, int, int]] | None = None
+        self._asked = False
         self._next, self._pause = self.PATIENCE, 6.0 * self.PATIENCE
 
     def look(self, stepper: Stepper) -> None:
@@ -105,54 +109,57 @@ class Watch:
         before, t, old = self._mark
         if now - before < self.EVERY or now < self.PATIENCE:
             return
-        rate = (stepper.t - t) / (now - before)
-        crawls = rate < self.SLOW and self.end - stepper.t > self.LONG * rate
-        tally = stepper.tally() if crawls else None
         self._mark = now, stepper.t, counts
-        if not crawls or now < self._next or tally == Counter():
+        rate = (stepper.t - t) / (now - before)
+        if rate >= self.SLOW or self.end - stepper.t <= self.LONG * rate or now < self._next:
             return
-        if tally is None and not hasattr(self, "_asked"):
-            self._asked = True  # counting has begun: the next look has an answer, where there is one
+        tally = stepper.tally()
+        if not self._asked:  # counting has begun: the next look has an answer, where there is one
+            self._asked = True
             return
-        steps, rejected, iterations = (new - last for new, last in zip(counts, old))
-        left = duration_text((self.end - stepper.t) / rate) if rate > 0 else "without end"
+        left = duration_text((self.end - stepper.t) / rate) if rate > 0 else "no end"
         pace = f"t = {stepper.t:.4g} s after {duration_text(now)}, {rate:.2g} × real time, {left} to go at this pace"
-        size = (stepper.t - t) / max(steps, 1)
-        how = f"Steps are {size:.2g} s long, {rejected} of {steps + rejected} fail, {iterations / max(steps + rejected, 1):.1f} Newton iterations each"
-        reason = " ".join([how + ".", *self._reasons(stepper, tally)])
+        steps, rejected, iterations = (new - last for new, last in zip(counts, old))
+        how = f"Steps are {(stepper.t - t) / max(steps, 1):.2g} s long, {rejected} of {steps + rejected} tries fail"
+        if iterations:
+            how += f", {iterations / (steps + rejected):.1f} Newton iterations each"
+        reason = " ".join([f"{how}.", *self._reasons(stepper, tally)])
         self.note = f"The run was slow ({pace}). {reason}"
         self.progress.say(f"this run is slow: {pace}. {reason} Ctrl-C or max_wall_time end it with what it has.")
         self._next, self._pause = now + self._pause, 3.0 * self._pause
 
     def _reasons(self, stepper: Stepper, tally: Counter[tuple[int, bool]] | None) -> list[str]:
         """Which coordinate limits the steps, what is in contact, what to change."""
-        out, name = [], ""
-        by_error = True
-        if tally:
-            (k, by_error), count = tally.most_common(1)[0]
-            name = self.system.dof_names[k]
-            cause = "the error of" if by_error else "Newton's iteration, which diverges in"
-            out.append(f"What limits them is {cause} {name!r} ({100 * count / tally.total():.0f} % of the tries).")
-        else:
-            speed = np.abs(stepper.a) / self.system.internal.scale
-            name = self.system.dof_names[int(np.argmax(speed))]
+        out: list[str] = []
+        advice: list[str] = []
+        name, by_error = "", True
+        if tally is None:
+            name = self.system.dof_names[int(np.argmax(np.abs(stepper.a) / self.system.internal.scale))]
             out.append(f"The largest acceleration is that of {name!r}.")
+        else:
+            tries = tally.total()
+            if self.fixed:  # an error limits no constant step
+                tally = Counter({key: count for key, count in tally.items() if not key[1]})
+            if tally:
+                (k, by_error), count = tally.most_common(1)[0]
+                name = self.system.dof_names[k]
+                cause = "the error of" if by_error else "Newton's iteration, which diverges in"
+                out.append(f"What limits them is {cause} {name!r} ({100 * count / tries:.0f} % of the tries).")
         touching = contacts_now(self.system, stepper)
         if touching:
             out.append(touching)
-        advice = []
-        if touching:
-            advice.append("a softer contact, or more damping in it")
+            advice.append("softer contacts, or more damping in them")
         if any(word in name for word in (".stretch", ".shear", ".torsion")):
-            advice.append(
-                f"leave that strain out of the rod {name.partition('.')[0]!r} if its fast motion does not matter"
-            )
-        if "." in name:
+            rod = name.partition(".")[0]
+            advice.append(f"leave that strain out of the rod {rod!r} if its fast motion does not matter")
+        if name:
             advice.append("more damping there (viscosity of the material, damping of the joint)")
-        advice.append("looser rtol and atol" if by_error else "smoother loads and inputs")
-        advice.append(
-            "a constant `step`" if by_error else "less slender or light parts, which the tolerances cannot resolve"
-        )
+        if self.fixed:
+            advice.append("a longer step, or error control (leave `step` out)")
+        elif by_error:
+            advice.append("looser rtol and atol, a constant `step`, or method='radau'")
+        else:
+            advice.append("smoother loads and inputs")
         return [*out, f"What may help: {'; '.join(advice)}."]
 
 

@@ -116,7 +116,7 @@ def simulate(
         ``start=Result.load(path, system)``. The last good checkpoint survives whatever happens to the next one; if
         it cannot be written the run goes on and says so.
     max_wall_time : float, optional
-        End the run with what it has after so many seconds of wall time; no limit if left out. A run that crawls says so
+        End the run with what it has after so many seconds of wall time from its first step; no limit if left out. A run that crawls says so
         on stderr while it runs, with what holds it up.
 
     Returns
@@ -214,7 +214,8 @@ def simulate(
             largest = min(options["largest"], duration if max_step is not None else duration / 20)
             stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=first_step)
     run = Run(system, drive, stepper, times, functions, end, statistics, name)
-    return run.loop(clock, progress_line, Watch(system, clock, progress_line, statistics, end), saving)
+    watch = Watch(system, clock, progress_line, statistics, end, fixed=step is not None)
+    return run.loop(clock, progress_line, watch, saving)
 
 
 def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:

@@ -332,8 +332,8 @@ class OdeStepper:
         if self._solver.status != "failed":
             acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
             multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
-        self.statistics.residuals = self._solver.nfev
-        self.statistics.factorisations = self._solver.nlu
+        self.statistics.residuals = int(self._solver.nfev)
+        self.statistics.factorisations = int(self._solver.nlu)
         if self._solver.status == "failed":
             return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
         self._dense = self._solver.dense_output()

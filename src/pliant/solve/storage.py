@@ -148,7 +148,7 @@ def _check_robot(
             f"{path} was written for {header['system']!r} with {len(header['dof_names'])} dof, which are not those of "
             f"{system.name!r} ({system.nv} dof)."
         )
-    if check and header.get("robot", digest(system)) != digest(system):
+    if check and "robot" in header and header["robot"] != digest(system):
         raise ValueError(
             f"{path} was written for {header['system']!r}, whose coordinates have the same names but which differs in its "
             f"properties from {system.name!r} (lengths, materials, points, loads, ... or the version of pliant, "
