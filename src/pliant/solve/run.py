@@ -219,7 +219,8 @@ def _value(function: EventFunction, state: State) -> float:
     """Value of an event function; error if it is no number."""
     try:
         value = function(state)
-        if isinstance(value, (bool, np.bool_)) or np.ndim(value) or not np.isfinite(value):
+        kind = np.asarray(value)
+        if kind.dtype.kind not in "iuf" or kind.ndim or not np.isfinite(kind):
             raise TypeError(
                 f"it returned {value!r}, but a finite number is needed that changes its sign where the event is (for a "
                 "condition a > b, return a - b)."
