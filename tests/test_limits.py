@@ -179,7 +179,7 @@ def test_the_reminders_become_rarer(pendulum: pl.System, capfd: pytest.CaptureFi
     assert "The run was slow" in watch.note
     # it catches up
     for _ in range(300):
-        clock.elapsed += 100.0
+        clock.elapsed += 10.0
         stepper.t += 3.0
         watch.look(stepper)
     assert not capfd.readouterr().err
