@@ -153,18 +153,15 @@ def test_save_and_load(system: pl.System, result: pl.Result, tmp_path) -> None:
 
 
 def test_file_of_another_version(system: pl.System, result: pl.Result, tmp_path) -> None:
-    h5py = pytest.importorskip("h5py")
+    pytest.importorskip("h5py")
     path = tmp_path / "run.h5"
     result.save(path)
+    content = path.read_bytes()
+    assert content.startswith(b"pliant result 2\n")
     for version in (0, 99):
-        with h5py.File(path, "r+") as file:
-            file.attrs["pliant_format"] = version
+        path.write_bytes(content.replace(b"result 2", b"result %d" % version, 1))
         with pytest.raises(ValueError, match=f"format {version}"):
             pl.Result.load(path, system)
-    with h5py.File(path, "r+") as file:
-        del file.attrs["pliant_format"]
-    with pytest.raises(ValueError, match="format 0"):
-        pl.Result.load(path, system)
 
 
 def test_file_of_another_robot(result: pl.Result, tmp_path) -> None:

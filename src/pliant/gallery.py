@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ._files import replacing
 from .model.validate import unknown_name
 
 __all__ = ["Example", "list_examples", "load", "run", "run_all", "save"]
@@ -146,7 +147,8 @@ def save(directory: str | Path | None, figures: Callable[[Any], Mapping[str, Any
         for name, drawn in figures(run).items():
             figure = drawn if hasattr(drawn, "savefig") else drawn.get_figure()
             paths.append(folder / f"{name}.png")
-            figure.savefig(paths[-1], dpi=130)
+            with replacing(paths[-1]) as part:
+                figure.savefig(part, dpi=130)
             plt.close(figure)
     parts = list(run.values()) if isinstance(run, Mapping) else run if isinstance(run, (list, tuple)) else [run]
     motions = [part for part in parts if hasattr(part, "save_html")]

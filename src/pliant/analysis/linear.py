@@ -12,7 +12,7 @@ from .. import lie
 from ..model.validate import choice
 from ..solve.closure import null_space
 from ..solve.statics import Equilibrium
-from ..system import FrameLike, Inputs, Reference, System
+from ..system import FrameLike, Inputs, Reference, System, needs_system
 
 __all__ = ["Linearization", "Modes", "linearize", "modes", "static_jacobian"]
 
@@ -61,6 +61,7 @@ class Modes:
 def _state(
     system: System, state: Equilibrium | ArrayLike, v: ArrayLike | None, u: Inputs, tau: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array]:
+    needs_system("this analysis", system)
     if len(system.loop_rows):
         if not isinstance(state, Equilibrium):
             raise ValueError(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import lie
 from ..kernels import layout, matrices, points
 from ..kernels.water import W_TAIL
-from ..system import Inputs, System
+from ..system import Inputs, System, needs_system
 
 __all__ = [
     "CompositeMatrices",
@@ -211,6 +211,7 @@ def coriolis_matrix(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     >>> print(pl.coriolis_matrix(system, [0.3], [1.0]) + 0.0)  # a single hinge has none
     [[0.]]
     """
+    needs_system("coriolis_matrix", system)
     return _product(system, matrices.CORIOLIS, system.check_q(q), system.check_v("v", v))[0]
 
 
@@ -242,6 +243,7 @@ def equation_of_motion(
     >>> print(f"{e.gravity[0]:.4f} N m")  # 0.3 kg · 9.81 m/s² · 0.25 m, against the weight
     -0.7358 N m
     """
+    needs_system("equation_of_motion", system)
     q, v = system.check_q(q), system.check_v("v", v)
     inputs = system.inputs(u)
     forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)
@@ -303,6 +305,7 @@ def projected_matrices(system: System, q: ArrayLike, v: ArrayLike) -> ProjectedM
     >>> bool(np.allclose(p.mass, system.mass_matrix([0.3])))
     True
     """
+    needs_system("projected_matrices", system)
     q, v = system.check_q(q), system.check_v("v", v)
     where = np.flatnonzero(system.tables.step[:, layout.S_INERTIA] != layout.MASSLESS)
     shape = (len(where), 6, system.nv)
@@ -368,6 +371,7 @@ def composite_matrices(system: System, q: ArrayLike, v: ArrayLike) -> CompositeM
     >>> bool(np.allclose(c.gravity[:, 3:] @ system.gravity, -system.gravity_forces([0.3])))
     True
     """
+    needs_system("composite_matrices", system)
     q, v = system.check_q(q), system.check_v("v", v)
     drag = _product(system, matrices.DRAG, q, v)[0]
     handles = _product(system, matrices.WEIGHT, q, v)[1]
@@ -415,6 +419,7 @@ def reconstruct(system: System, q: ArrayLike, v: ArrayLike, u: Inputs = None) ->
     >>> bool(np.allclose(r.mass, system.mass_matrix([0.3])))
     True
     """
+    needs_system("reconstruct", system)
     q, v = system.check_q(q), system.check_v("v", v)
     inputs = system.inputs(u)
     zero, units = np.zeros(system.nv), np.eye(system.nv)

@@ -210,9 +210,12 @@ def _write_result(result: Result, path: Path) -> None:
         return
     import numpy as np
 
+    from .._files import replacing
+
     names = result.system.dof_names if result.system.nq == result.system.nv else None
     header = ",".join(["t", *(names or (f"q{k}" for k in range(result.system.nq)))])
-    np.savetxt(path, np.column_stack([result.t, result.q]), delimiter=",", header=header, comments="")
+    with replacing(path) as part:
+        np.savetxt(part, np.column_stack([result.t, result.q]), delimiter=",", header=header, comments="")
 
 
 def modes(options: argparse.Namespace) -> int:

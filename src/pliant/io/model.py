@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._files import write_file
 from ..model.robot import Robot
 from ..model.validate import choice
 from ..solve.result import Result
@@ -243,7 +244,7 @@ def save_model(
     if path.suffix.lower() not in formats:
         raise ValueError(f"path = {str(path)!r} is not allowed: its ending must be .yaml, .yml or .json.")
     text = dump_model(model, simulation=simulation, statics=statics, format=formats[path.suffix.lower()])
-    path.write_text(text, encoding="utf-8")
+    write_file(path, text)
 
 
 def _yaml(content: dict[str, Any]) -> str:

@@ -206,6 +206,7 @@ SIMULATION = Record(
     output=Numbers((), (-1,)),
     project_velocity=_FLAG,
     baumgarte=_NUMBER,
+    max_wall_time=_NUMBER,
 )
 SIMULATION.aliases = _ALIASES
 

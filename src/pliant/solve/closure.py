@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..system import System
+from ..system import System, needs_system
 
 __all__ = [
     "close",
@@ -57,6 +57,7 @@ def redundant_constraints(system: System, q: Array) -> list[str]:
     >>> pl.redundant_constraints(system, np.array([angle, -angle]))  # it is planar anyway
     ['pin: position z', 'pin: tilt 1', 'pin: tilt 2']
     """
+    needs_system("redundant_constraints", system)
     _values, G = system.closure(q)
     G = np.where(system.known, 0.0, G) * system.internal.scale
     size = np.linalg.norm(G, axis=1)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice, finite, integer, positive
-from ..system import Inputs, System
+from ..system import Inputs, System, needs_system
 from .path_problem import (
     Arc,
     Loading,
@@ -318,6 +318,7 @@ def trace_equilibria(
     >>> print(f"{branch.points[0].kind} at {branch.points[0].parameter:.4f} N")
     bifurcation at 2.4674 N
     """
+    needs_system("trace_equilibria", system)
     if np.any(system.known) or system.held_tendons or system.loop_rows:
         raise ValueError(
             "trace_equilibria does not know prescribed motion and loops yet: leave out add_motion and control='length', or follow "

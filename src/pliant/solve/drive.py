@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..system import System
 
-__all__ = ["Drive", "State"]
+__all__ = ["Drive", "State", "function_name"]
 
 Array = NDArray[np.float64]
 
@@ -51,18 +51,50 @@ class Drive:
         if not callable(value):
             constant = read(value)
             return (lambda t, q, v: constant), False
-        if _takes_state(value, name):
-            return (lambda t, q, v: read(value(t, State(t, q, v)))), True
-        return (lambda t, q, v: read(value(t))), False
+        feedback = _takes_state(value, name)
+
+        def evaluate(t: float, q: Array, v: Array) -> Array:
+            try:
+                given = value(t, State(t, q, v)) if feedback else value(t)
+                if given is None:
+                    raise TypeError(f"{name} returned None: does the function lack a `return`?")
+                return read(given)
+            except Exception as error:
+                error.add_note(f"in {name}, the function {function_name(value)!r}, at t = {t:.6g} s")
+                raise
+
+        return evaluate, feedback
 
     def __call__(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """(u, tau) at a time and state."""
         return self._u(t, q, v), self._tau(t, q, v)
 
 
+def function_name(function: Callable[..., Any]) -> str:
+    """What to call a user's function in messages."""
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
 def _each(values: Mapping[str, Any]) -> Callable[[float], dict[str, Any]]:
     """One function of t from a dictionary of numbers and functions of t."""
-    return lambda t: {name: value(t) if callable(value) else value for name, value in values.items()}
+    for name, value in values.items():
+        if callable(value) and _takes_state(value, f"u[{name!r}]"):
+            raise TypeError(
+                f"u[{name!r}] = {function_name(value)!r} takes two arguments, but functions in the dictionary are functions of t. "
+                "For feedback make u one function of (t, state) that returns the dictionary."
+            )
+
+    def inputs(t: float) -> dict[str, Any]:
+        out = {}
+        for name, value in values.items():
+            try:
+                out[name] = value(t) if callable(value) else value
+            except Exception as error:
+                error.add_note(f"in u[{name!r}]")
+                raise
+        return out
+
+    return inputs
 
 
 def _takes_state(function: Callable[..., Any], name: str) -> bool:
@@ -77,6 +109,7 @@ def _takes_state(function: Callable[..., Any], name: str) -> bool:
     ]
     if len(needed) not in (1, 2):
         raise TypeError(
-            f"{name} must be a function of t, or of (t, state); {function!r} needs {len(needed)} arguments."
+            f"{name} must be a function of t, or of (t, state); {function_name(function)!r} needs {len(needed)} arguments"
+            f"{' (' + ', '.join(p.name for p in needed) + ')' if needed else ''}."
         )
     return len(needed) == 2

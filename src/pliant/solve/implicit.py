@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,6 +77,7 @@ class AlphaStepper:
         self._p[5:9] = rtol, atol, newton, iterations
         self._S = system.step_storage(solver)
         self._h = 0.0
+        self.tally: Counter[tuple[int, bool]] | None = None  # which coordinate limits the steps, while someone asks
 
     def try_step(self, h: float, u: Array, tau: Array) -> tuple[str, float]:
         """Compute a step without accepting it: ("ok" | "singular" | "diverged", error in units of the tolerance)."""
@@ -95,6 +97,10 @@ class AlphaStepper:
         self.statistics.iterations += int(p[16])
         self.statistics.factorisations += int(p[17])
         self.statistics.residuals += int(p[18])
+        if self.tally is not None:
+            correction, weight, error = s.last_step
+            converged = bool(status == CONVERGED)
+            self.tally[int(np.argmax(np.abs(error if converged else correction) / weight)), converged] += 1
         if status != CONVERGED:
             return ("singular" if status == SINGULAR else "diverged"), np.inf
         return "ok", float(p[19])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import lie
 from ..model.pose import Pose
 from ..model.validate import unknown_name
-from ..system import System
+from ..system import System, numbers
 
 __all__ = ["Motion", "MotionSet"]
 
@@ -78,23 +78,26 @@ class _Track:
         self(t0)
 
     def _numbers(self, f: Function, t: float, what: str) -> Array:
+        given = f(t)
+        if self.size == 1 and isinstance(given, float) and math.isfinite(given):
+            return np.array([given])
         try:
-            given = f(t)
-            if self.size == 1 and isinstance(given, float) and math.isfinite(given):
-                return np.array([given])
-            value = np.atleast_1d(np.asarray(given, dtype=float))
-        except (TypeError, ValueError):
+            value = np.atleast_1d(numbers(what, given))
+        except TypeError:
             value = np.zeros(0)
         if value.shape != (self.size,) or not np.all(np.isfinite(value)):
             raise ValueError(
-                f"motion {self.name!r}: its {what} at t = {t:g} must be {self.size} finite number(s), got {f(t)!r}."
+                f"motion {self.name!r}: its {what} at t = {t:g} must be {self.size} finite number(s), got {given!r}."
             )
         return value
 
     def _pose(self, t: float) -> Array:
         assert self.motion.position is not None
         value = self.motion.position(t)
-        g = value.matrix if isinstance(value, Pose) else np.asarray(value, dtype=float)
+        try:
+            g = value.matrix if isinstance(value, Pose) else numbers("position", value)
+        except TypeError:
+            g = np.zeros(0)
         wanted = (4, 4) if self.kind == "free" else (3, 3)
         if self.kind == "spherical" and g.shape == (4, 4):
             g = g[:3, :3]
@@ -108,8 +111,13 @@ class _Track:
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         """Coordinates, velocities, accelerations."""
-        if self.kind == "numbers":
-            return self._scalars(t)
+        try:
+            return self._scalars(t) if self.kind == "numbers" else self._spatial(t)
+        except Exception as error:
+            error.add_note(f"in motion {self.name!r} at t = {t:.6g} s")
+            raise
+
+    def _spatial(self, t: float) -> tuple[Array, Array, Array]:
         g = self._pose(t)
         n = 6 if self.kind == "free" else 3
 
@@ -163,6 +171,9 @@ class MotionSet:
         self._moves = bool(np.any(system.known))
         self.joints: list[tuple[_Track, Any, Any]] = []
         self.tendons: list[tuple[_Track, int]] = []
+        if motion is not None and not isinstance(motion, Mapping):
+            names = ", ".join(map(repr, [*system.prescribed, *system.held_tendons])) or "none in this robot"
+            raise TypeError(f"motion = {motion!r} must be a dictionary by the name of what is prescribed ({names}).")
         given = dict(motion or {})
         for name, (place_q, place_v, kind) in system.prescribed.items():
             value = given.pop(name, None)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .. import lie
 from ..system import Algorithm, LinearSolver, System
 from .closure import constrained_acceleration
+from .crawl import Clock
 from .drive import Drive
 from .motion import MotionSet
 
@@ -53,6 +54,7 @@ class ChartedODE:
         motion: MotionSet,
         baumgarte: float = 0.0,
         solver: LinearSolver = "auto",
+        clock: Clock | None = None,
     ) -> None:
         if motion.tendons:
             raise ValueError(
@@ -60,6 +62,7 @@ class ChartedODE:
                 "method='generalized-alpha'."
             )
         self.system, self.drive, self.motion, self.baumgarte = system, drive, motion, baumgarte
+        self.clock = Clock() if clock is None else clock
         self.multipliers = np.zeros(len(system.loop_rows))
         self._algorithm: Algorithm = ALGORITHMS[solver]
         c = system.internal
@@ -82,6 +85,7 @@ class ChartedODE:
 
     def rhs(self, t: float, y: Array) -> Array:
         """ẏ."""
+        self.clock.check()
         q, v, known = self._state(t, y)
         u, tau = self.drive(t, q, v)
         out = np.empty_like(y)

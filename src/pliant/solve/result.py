@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..system import FrameLike, System
+from ..model.validate import finite
+from ..system import FrameLike, System, needs_system, numbers
 from .closure import close
+from .drive import State
 from .interpolate import hermite
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Energies", "Event", "Result", "Statistics"]
 
 Array = NDArray[np.float64]
-FORMAT = 1  # version of the file format
 
 
 @dataclass
@@ -95,6 +96,13 @@ class Result:
     method : str
     multipliers : ndarray (nt, rows)
         Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
+    warnings : tuple of str
+        What to know before trusting the result: steps that were subdivided, checkpoints that failed, why it was slow.
+    final : State or None
+        Time, coordinates and velocities where the run ended, also if no output was asked for there; `simulate` goes on
+        from it. None if that is the last stored time.
+    error : Exception or None
+        What a function of the user raised, if that ended the run; not saved.
     """
 
     system: System
@@ -110,28 +118,38 @@ class Result:
     statistics: Statistics = field(default_factory=Statistics)
     method: str = ""
     multipliers: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    warnings: tuple[str, ...] = ()
+    final: State | None = None
+    error: Exception | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         """A few lines: what was run, how it went, how fast."""
-        duration = float(self.t[-1] - self.t[0])
+        last = self.last
+        duration = last.t - float(self.t[0]) if len(self.t) else 0.0
         rate = duration / self.statistics.wall_time if self.statistics.wall_time > 0 else float("inf")
+        e = self.system
         lines = [
             f"{self.system.name}: {duration:.6g} s by {self.method}, {self.message}",
             f"  {self.statistics} = {rate:.3g} simulated seconds per second",
+            f"  final energy: kinetic {e.kinetic_energy(last.q, last.v):.4g} J, gravitational "
+            f"{e.gravitational_energy(last.q):.4g} J, elastic {e.elastic_energy(last.q):.4g} J",
         ]
-        if len(self.t):
-            e = self.system
-            q, v = self.q[-1], self.v[-1]
-            lines.append(
-                f"  final energy: kinetic {e.kinetic_energy(q, v):.4g} J, gravitational {e.gravitational_energy(q):.4g} J, "
-                f"elastic {e.elastic_energy(q):.4g} J"
-            )
         lines += [f"  event {event.name!r} at t = {event.t:.6g} s" for event in self.events]
+        lines += [f"  warning: {text}" for text in self.warnings]
         return "\n".join(lines)
 
     def __len__(self) -> int:
         """Number of stored times."""
         return len(self.t)
+
+    @property
+    def last(self) -> State:
+        """Time, coordinates and velocities where the run ended."""
+        if self.final is not None:
+            return self.final
+        if not len(self.t):
+            raise ValueError(f"this result holds no state ({self.message}).")
+        return State(float(self.t[-1]), self.q[-1], self.v[-1])
 
     # ------------------------------------------------------------ questions
 
@@ -232,17 +250,20 @@ class Result:
         >>> run.resample([0.1, 0.2]).t
         array([0.1, 0.2])
         """
-        times = np.atleast_1d(np.asarray(t, dtype=float))
+        times = np.atleast_1d(numbers("t", t))
+        if times.ndim != 1 or not len(times) or not np.all(np.isfinite(times)):
+            raise ValueError(f"t = {t!r} must be one or several finite times [s].")
         if len(self.t) == 1 and np.all(times == self.t[0]):
             k = np.zeros(len(times), dtype=int)
             forces = self.multipliers[k] if len(self.multipliers) else self.multipliers
             return replace(
-                self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k], multipliers=forces
-            )
+                self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k], multipliers=forces,
+                final=None,
+            )  # fmt: skip
         if len(self.t) < 2:
             raise ValueError(f"a result with {len(self.t)} stored times cannot be resampled ({self.message}).")
         slack = 1e-12 * max(1.0, abs(float(self.t[-1])))
-        if times.ndim != 1 or times.min() < self.t[0] - slack or times.max() > self.t[-1] + slack:
+        if times.min() < self.t[0] - slack or times.max() > self.t[-1] + slack:
             raise ValueError(f"times must lie within the run, {self.t[0]:g} to {self.t[-1]:g} s.")
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
         rows = [hermite(self.system, *self._interval(i), float(x)) for i, x in zip(k, times)]
@@ -263,6 +284,8 @@ class Result:
             self.statistics,
             self.method,
             (1 - s) * self.multipliers[k] + s * self.multipliers[k + 1] if len(self.multipliers) else self.multipliers,
+            self.warnings,
+            error=self.error,
         )
 
     def _interval(self, k: int) -> tuple[float, Array, Array, float, Array, Array]:
@@ -351,54 +374,33 @@ class Result:
             attrs={"system": s.name, "method": self.method, "message": self.message},
         )
 
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file (needs h5py)."""
-        h5py = _h5py("save")
-        with h5py.File(path, "w") as file:
-            file.attrs["pliant_format"] = FORMAT
-            header = {
-                "system": self.system.name,
-                "dof_names": list(self.system.dof_names),
-                "input_names": list(self.system.input_names),
-                "success": bool(self.success),
-                "message": self.message,
-                "method": self.method,
-                "statistics": vars(self.statistics),
-                "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "v": e.v.tolist()} for e in self.events],
-            }
-            file.attrs["header"] = json.dumps(header)
-            for name in ("t", "q", "v", "a", "u", "tau", "multipliers"):
-                file.create_dataset(name, data=getattr(self, name), compression="gzip", shuffle=True)
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to an HDF5 file (needs h5py).
+
+        A file that is there already is replaced at once when the new one is complete and on the disk; if that fails
+        (an interrupt, a full disk, a kill), it stays as it is. The file has a checksum and a digest of the robot.
+        """
+        from .storage import save_result
+
+        save_result(self, path)
 
     @classmethod
-    def load(cls, path: str | Path, system: System) -> Result:
-        """Read a file written by `save`, for the same robot."""
-        h5py = _h5py("load")
-        with h5py.File(path, "r") as file:
-            version = int(file.attrs.get("pliant_format", 0))
-            if version < 1 or version > FORMAT:
-                raise ValueError(f"{path} has format {version}; this version of pliant reads 1 to {FORMAT}.")
-            header = json.loads(file.attrs["header"])
-            names = ("t", "q", "v", "a", "u", "tau", "multipliers")
-            arrays = {name: np.array(file[name]) for name in names if name in file}
-        if tuple(header["dof_names"]) != system.dof_names:
-            raise ValueError(
-                f"{path} was written for {header['system']!r} with {len(header['dof_names'])} dof, which are not those of "
-                f"{system.name!r} ({system.nv} dof)."
-            )
-        known: Mapping[str, Any] = {
-            k: v for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__
-        }
-        events = tuple(Event(e["name"], e["t"], np.array(e["q"]), np.array(e["v"])) for e in header["events"])
-        return cls(
-            system,
-            **arrays,
-            success=header["success"],
-            message=header["message"],
-            events=events,
-            statistics=Statistics(**known),
-            method=header["method"],
-        )
+    def load(cls, path: str | os.PathLike[str], system: System, *, check: bool = True) -> Result:
+        """Read a file written by `save`, for the same robot.
+
+        Parameters
+        ----------
+        path : path
+        system : System
+            The robot of the result.
+        check : bool
+            Refuse files that were changed after they were written, or written for another robot. False reads what can be
+            read, and takes any robot with as many coordinates and inputs for this one.
+        """
+        from .storage import load_result
+
+        needs_system("Result.load", system)
+        return load_result(path, system, check=check)
 
     # ------------------------------------------------------------ pictures (pliant.viz has the options)
 
@@ -406,7 +408,7 @@ class Result:
         """Draw the robot at a time [s] (the last if left out); see `pliant.viz.drawing.plot_shape`."""
         from ..viz.drawing import plot_shape
 
-        return plot_shape(self.system, self.q[-1] if t is None else self.resample(t).q[0], **options)
+        return plot_shape(self.system, self.q[-1] if t is None else self.resample(finite("t", t)).q[0], **options)
 
     def plot_snapshots(self, times: int | ArrayLike = 8, **options: Any) -> Any:
         """Draw the robot at several times, coloured by time; see `pliant.viz.drawing.plot_snapshots`."""
@@ -467,11 +469,3 @@ class Result:
         from ..viz.video import save_video
 
         return save_video(self, path, **options)
-
-
-def _h5py(what: str) -> Any:
-    try:
-        import h5py
-    except ImportError:
-        raise ImportError(f"{what} needs h5py: pip install 'pliant[io]'") from None
-    return h5py

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice, finite, positive
-from ..system import LinearSolver, System
+from ..system import LinearSolver, System, needs_system
+from .checkpoint import Checkpoint
 from .closure import close, consistent_velocity, overdriven
-from .drive import Drive, State
+from .crawl import Clock, Progress, Watch
+from .drive import Drive
+from .identity import digest
 from .implicit import AlphaMethod
+from .limits import check_steps, check_tolerances, output_times, time_span
 from .motion import MotionSet
 from .ode import ODE_METHODS
-from .result import Event, Result, Statistics
+from .result import Result, Statistics
+from .run import EventFunction, Run, event_functions
 from .statics import Equilibrium
 from .steppers import FixedAlpha, OdeStepper, Stepper, VariableAlpha
 
@@ -27,7 +30,6 @@ __all__ = ["simulate"]
 Array = NDArray[np.float64]
 Method = Literal["generalized-alpha", "newmark", "hht", "bdf", "radau", "lsoda", "rk45", "dop853", "cvode"]
 METHODS = ("generalized-alpha", "newmark", "hht", *ODE_METHODS)
-EventFunction = Callable[[State], float]
 
 
 def simulate(
@@ -54,8 +56,9 @@ def simulate(
     output: ArrayLike | float | None = None,
     events: Iterable[EventFunction] | EventFunction = (),
     progress: bool | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_interval: float = 30.0,
+    max_wall_time: float | None = None,
 ) -> Result:
     """Simulate the motion of a system.
 
@@ -110,13 +113,24 @@ def simulate(
         Show progress on stderr; by default only on a terminal.
     checkpoint : path, optional
         Save the result so far to this file (HDF5) every `checkpoint_interval` seconds of wall time. Continue with
-        ``start=Result.load(path, system)``.
+        ``start=Result.load(path, system)``. The last good checkpoint survives whatever happens to the next one; if
+        it cannot be written the run goes on and says so.
+    max_wall_time : float, optional
+        End the run with what it has after so many seconds of wall time from its first step; no limit if left out. A run that crawls says so
+        on stderr while it runs, with what holds it up.
 
     Returns
     -------
     Result
-        Also if the integration fails or is interrupted (Ctrl-C): then with what was computed, `success` False and a
-        message.
+        Also if the integration fails, is interrupted (Ctrl-C), or a function of yours raises an exception: then with what
+        was computed, `success` False, a message, and the exception as `error`. Where it ended is in `last`, from which
+        `start` goes on. What to know before trusting it is in `warnings`.
+
+    Raises
+    ------
+    TypeError, ValueError, KeyError
+        If what is asked for is wrong, impossible (times or tolerances below rounding) or costs more time or memory than
+        there is; and what your functions raise at the start, when there is nothing to keep.
 
     Examples
     --------
@@ -138,39 +152,52 @@ def simulate(
     >>> pl.simulate(system, 1.0, u=feedback, start=rest).message
     'completed'
     """
-    duration = positive("duration", duration, unit="s")
+    needs_system("simulate", system)
     choice("method", method, METHODS)
     choice("solver", solver, ("auto", "dense", "tree"))
-    for option, value in (("first_step", first_step), ("newton_tolerance", newton_tolerance)):
-        if value is not None:
-            positive(option, value)
-    positive("rtol", rtol)
-    positive("atol", atol)
+    if method in ODE_METHODS and step is not None:
+        raise ValueError(f"step = {step!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound it.")
+    step, max_step, first_step, max_wall_time = (
+        None if value is None else positive(option, value, unit="s")
+        for option, value in (
+            ("step", step), ("max_step", max_step), ("first_step", first_step), ("max_wall_time", max_wall_time)
+        )
+    )  # fmt: skip
+    for option, flag in (("project_velocity", project_velocity), ("progress", progress)):
+        if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
+            raise TypeError(f"{option} = {flag!r} must be True or False.")
     q, v, begin = _initial(system, start, velocity, t0)
-    end = begin + duration
+    duration, end = time_span(begin, duration)
+    rtol, atol, newton = check_tolerances(rtol, atol, newton_tolerance)
+    check_steps(
+        system, begin, end, step=step, max_step=max_step, first_step=first_step,
+        every_row=output is None, limited=max_wall_time is not None,
+    )  # fmt: skip
+    times = output_times(system, output, begin, end)
+    functions = event_functions(events)
+    clock = Clock(max_wall_time)
+    progress_line = Progress(progress, begin, end)
+    saving = Checkpoint(checkpoint, checkpoint_interval, progress_line)
     statistics = Statistics()
     drive = Drive(system, u, tau)
     options: dict[str, Any] = {
         "rtol": rtol,
         "atol": atol,
         "statistics": statistics,
-        "largest": np.inf if max_step is None else positive("max_step", max_step, unit="s"),
-        "newton": newton_tolerance if newton_tolerance is not None else (0.02 if step is None else 1e-9),
+        "largest": np.inf if max_step is None else max_step,
+        "newton": newton if newton is not None else (0.02 if step is None else 1e-9),
         "iterations": 10,
         "solver": solver,
         "motion": MotionSet(system, motion, q, begin),
+        "project": bool(project_velocity),
+        "baumgarte": positive("baumgarte", baumgarte, unit="s"),
+        "clock": clock,
     }
     options["motion"].joints_at(begin, q, v, np.zeros(system.nv))
-    options |= {"project": bool(project_velocity), "baumgarte": positive("baumgarte", baumgarte, unit="s")}
     if system.loop_rows:
         q, v = _closed(system, q, v)
-    clock = time.perf_counter()
     stepper: Stepper
     if method in ODE_METHODS:
-        if step is not None:
-            raise ValueError(
-                f"step = {step!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound it."
-            )
         stepper = OdeStepper(system, drive, method, begin, q, v, end, options)
         name = str(method)
     else:
@@ -182,31 +209,45 @@ def simulate(
         alpha = family[method]
         name = alpha.name
         if step is not None:
-            stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=positive("step", step, unit="s"))
+            stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=step)
         else:
             largest = min(options["largest"], duration if max_step is not None else duration / 20)
             stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=first_step)
-    run = _Run(system, drive, stepper, _output_times(output, begin, end), events, end)
-    message = run.loop(_Progress(progress, begin, end), checkpoint, checkpoint_interval, statistics, name, clock)
-    statistics.wall_time = time.perf_counter() - clock
-    return run.result(message, statistics, name)
+    run = Run(system, drive, stepper, times, functions, end, statistics, name)
+    watch = Watch(system, clock, progress_line, statistics, end, fixed=step is not None)
+    return run.loop(clock, progress_line, watch, saving)
 
 
 def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:
     q, v, t = system.neutral(), np.zeros(system.nv), 0.0
     if isinstance(start, Equilibrium):
-        q = start.q.copy()
+        if start.system is not None:
+            _same_robot(start.system, system, "Equilibrium", "start=rest.q")
+        q = system.check_q(start.q).copy()
     elif isinstance(start, Result):
-        if start.system.dof_names != system.dof_names:
-            raise ValueError("start is the result of another robot.")
-        q, v, t = start.q[-1].copy(), start.v[-1].copy(), float(start.t[-1])
+        _same_robot(start.system, system, "Result", "start=run.last.q, velocity=run.last.v, t0=run.last.t")
+        last = start.last
+        q, v, t = system.check_q(last.q).copy(), system.check_v("v", last.v).copy(), float(last.t)
     elif start is not None:
-        q = system.check_q(start).copy()
+        try:
+            q = system.check_q(start).copy()
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"start must be an Equilibrium, a Result, or coordinates (nq,): {error}") from None
     if velocity is not None:
         v = system.check_v("velocity", velocity).copy()
     if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
         raise ValueError("start or velocity contains NaN or infinity.")
     return q, v, t if t0 is None else finite("t0", t0, unit="s")
+
+
+def _same_robot(other: System, system: System, kind: str, way: str) -> None:
+    """Error if a start belongs to a robot that moves differently."""
+    if other is system or digest(other) == digest(system):
+        return
+    raise ValueError(
+        f"start is the {kind} of another robot ({other.name!r}, {other.nv} dof; this one is {system.name!r}, {system.nv} dof, with "
+        f"other coordinates or properties). If you mean it, give the state itself: {way}."
+    )
 
 
 def _closed(system: System, q: Array, v: Array) -> tuple[Array, Array]:
@@ -221,193 +262,3 @@ def _closed(system: System, q: Array, v: Array) -> tuple[Array, Array]:
             + overdriven(system)
         )
     return q, consistent_velocity(system, q, v)
-
-
-def _output_times(output: ArrayLike | float | None, begin: float, end: float) -> Array | None:
-    if output is None:
-        return None
-    if np.ndim(output) == 0:
-        h = positive("output", output, unit="s", hint="An interval, or an array of times.")
-        n = int(np.floor((end - begin) / h * (1 + 1e-12)))
-        times = np.asarray(begin + h * np.arange(n + 1), dtype=np.float64)
-        return times if end - times[-1] < 1e-9 * h else np.concatenate([times, [end]])
-    times = np.asarray(output, dtype=np.float64)
-    slack = 1e-12 * max(1.0, abs(end))
-    if times.ndim != 1 or np.any(np.diff(times) <= 0) or times[0] < begin - slack or times[-1] > end + slack:
-        raise ValueError(f"output times must increase and lie within the run, {begin:g} to {end:g} s.")
-    return times
-
-
-class _Run:
-    """The main loop: steps, outputs, events."""
-
-    def __init__(
-        self,
-        system: System,
-        drive: Drive,
-        stepper: Stepper,
-        times: Array | None,
-        events: Iterable[EventFunction] | EventFunction,
-        end: float,
-    ) -> None:
-        self.system, self.drive, self.stepper, self.end = system, drive, stepper, end
-        self.functions = [events] if callable(events) else list(events)
-        self.found: list[Event] = []
-        self.times = times
-        self._next = 0
-        self.rows: list[tuple[float, Array, Array, Array, Array, Array, Array]] = []
-        self.complete = False
-        self._from = (
-            stepper.t,
-            dict(stepper.tensions),
-            stepper.multipliers.copy(),
-        )  # unknown forces at the last step's start
-        self._values = [float(f(State(stepper.t, stepper.q, stepper.v))) for f in self.functions]
-        if times is None or abs(times[0] - stepper.t) <= 1e-12 * max(1.0, abs(end)):
-            self._store(stepper.t, stepper.q, stepper.v, stepper.a)
-            self._next = 1
-
-    def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
-        s = self.stepper
-        u, tau = self.drive(t, q, v)
-        u = u.copy()
-        share = 1.0 if t == s.t or s.t == self._from[0] else (t - self._from[0]) / (s.t - self._from[0])
-        _begin, tensions, multipliers = self._from
-        for index, tension in s.tensions.items():
-            u[index] = share * tension + (1.0 - share) * tensions.get(index, tension)
-        forces = share * s.multipliers + (1.0 - share) * multipliers if len(multipliers) else s.multipliers.copy()
-        self.rows.append((t, q.copy(), v.copy(), a.copy(), u, tau.copy(), forces))
-
-    def _outputs(self, t0: float, t1: float, a0: Array) -> None:
-        """Store what is asked for in (t0, t1]."""
-        s = self.stepper
-        if self.times is None:
-            if t1 == s.t:
-                self._store(s.t, s.q, s.v, s.a)
-            else:
-                self._store(t1, *s.at(t1), a0 + (t1 - t0) / (s.t - t0) * (s.a - a0))
-            return
-        while self._next < len(self.times) and self.times[self._next] <= t1 + 1e-15 * max(1.0, abs(t1)):
-            t = float(self.times[self._next])
-            if t == s.t:
-                self._store(t, s.q, s.v, s.a)
-            else:
-                self._store(t, *s.at(t), a0 + (t - t0) / (s.t - t0) * (s.a - a0))
-            self._next += 1
-
-    def _event(self, t0: float) -> Event | None:
-        """Locate roots in the last step; the first terminal one is returned."""
-        s = self.stepper
-        found: list[tuple[Event, bool]] = []
-        for i, function in enumerate(self.functions):
-            before, after = self._values[i], float(function(State(s.t, s.q, s.v)))
-            self._values[i] = after
-            direction = getattr(function, "direction", 0)
-            if before == 0.0 or before * after > 0 or (after == 0.0 and before == 0.0):
-                continue
-            if direction * (after - before) < 0:
-                continue
-
-            def value(t: float, function: EventFunction = function) -> float:
-                return float(function(State(t, *s.at(t))))
-
-            from scipy.optimize import brentq  # here, since it takes a while to import
-
-            t = s.t if after == 0.0 else float(brentq(value, t0, s.t, xtol=1e-13, rtol=1e-14))
-            event = Event(getattr(function, "__name__", f"event {i}"), t, *(x.copy() for x in s.at(t)))
-            found.append((event, bool(getattr(function, "terminal", False))))
-        found.sort(key=lambda pair: pair[0].t)
-        for event, terminal in found:
-            self.found.append(event)
-            if terminal:
-                return event
-        return None
-
-    def loop(
-        self,
-        progress: _Progress,
-        checkpoint: str | Path | None,
-        interval: float,
-        statistics: Statistics,
-        name: str,
-        clock: float,
-    ) -> str:
-        """Run to the end; returns the message."""
-        s = self.stepper
-        saved = time.perf_counter()
-        t0 = s.t
-        try:
-            while s.t < self.end:
-                t0, a0 = s.t, s.a.copy()
-                self._from = t0, dict(s.tensions), s.multipliers.copy()
-                failure = s.advance(self.end)
-                if failure is not None:
-                    return failure
-                stop = self._event(t0) if self.functions else None
-                self._outputs(t0, s.t if stop is None else stop.t, a0)
-                if stop is not None:
-                    self.complete = True
-                    if not self.rows or self.rows[-1][0] < stop.t:
-                        share = (stop.t - t0) / (s.t - t0)
-                        self._store(stop.t, stop.q, stop.v, a0 + share * (s.a - a0))
-                    return f"stopped by event {stop.name!r} at t = {stop.t:.6g} s"
-                progress.show(s.t)
-                if checkpoint is not None and time.perf_counter() - saved > interval:
-                    statistics.wall_time = time.perf_counter() - clock
-                    self.result("checkpoint", statistics, name).save(checkpoint)
-                    saved = time.perf_counter()
-        except ValueError as error:  # from an input or event function: keep what was computed
-            return f"{error} (in the step from t = {t0:.6g} s)"
-        except KeyboardInterrupt:
-            return f"interrupted at t = {s.t:.6g} s"
-        finally:
-            progress.close()
-        self.complete = True
-        return "completed"
-
-    def result(self, message: str, statistics: Statistics, name: str) -> Result:
-        """What has been computed so far."""
-        t, q, v, a, u, tau, multipliers = ([row[k] for row in self.rows] for k in range(7))
-        n = len(t)
-        return Result(
-            self.system,
-            np.array(t, dtype=float),
-            np.array(q, dtype=float).reshape(n, self.system.nq),
-            np.array(v, dtype=float).reshape(n, self.system.nv),
-            np.array(a, dtype=float).reshape(n, self.system.nv),
-            np.array(u, dtype=float).reshape(n, self.system.nu),
-            np.array(tau, dtype=float).reshape(n, self.system.nv),
-            self.complete,
-            message,
-            tuple(self.found),
-            statistics,
-            name,
-            np.array(multipliers, dtype=float).reshape(n, len(self.system.loop_rows)),
-        )
-
-
-class _Progress:
-    """One line on stderr with simulated time and rate; silent when it is not a terminal."""
-
-    def __init__(self, wanted: bool | None, begin: float, end: float) -> None:
-        self.active = sys.stderr.isatty() if wanted is None else wanted
-        self.begin, self.end = begin, end
-        self.start = self.last = time.perf_counter()
-        self.shown = False
-
-    def show(self, t: float) -> None:
-        """Update, at most ten times a second."""
-        now = time.perf_counter()
-        if not self.active or now - self.last < 0.1:
-            return
-        self.last = now
-        self.shown = True
-        done = (t - self.begin) / (self.end - self.begin)
-        rate = (t - self.begin) / (now - self.start)
-        bar = "█" * int(24 * done)
-        print(f"\r{bar:24} {t:9.4g} / {self.end:g} s  {rate:.3g}× real time ", end="", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        """End the line."""
-        if self.shown:
-            print(file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..system import System
 from .closure import close, consistent_velocity, constrained_acceleration
+from .crawl import Clock
 from .drive import Drive
 from .implicit import AlphaMethod, AlphaStepper
 from .interpolate import hermite
@@ -54,6 +56,15 @@ class Stepper(Protocol):
     def at(self, t: float) -> tuple[Array, Array]:
         """q and v at a time within the last step."""
 
+    def notes(self) -> list[str]:
+        """What was done other than asked for, as sentences."""
+
+    def tally(self) -> Counter[tuple[int, bool]] | None:
+        """How often each coordinate limited a step since the last call: by its error (True), or since Newton's iteration failed.
+
+        The first call starts counting. None where the integrator does not tell.
+        """
+
 
 class _Alpha:
     """Common part of the fixed and the variable step."""
@@ -65,6 +76,7 @@ class _Alpha:
         self.motion: MotionSet = options["motion"]
         self.project: bool = options["project"]
         self.statistics: Statistics = options["statistics"]
+        self.clock: Clock = options["clock"]
         u, tau = drive(t, q, v)
         self.tensions = self.motion.start_tensions(t, q, v, u, tau)
         for index, tension in self.tensions.items():
@@ -113,6 +125,7 @@ class _Alpha:
 
     def _try(self, t: float, h: float) -> tuple[str, float]:
         """Try a step of length h that ends at t, with prescribed motion and tensions that only pull."""
+        self.clock.check()
         u, tau = self._drive(t)
         self.system.multipliers[:] = self.multipliers
         if not self.motion.active:
@@ -170,6 +183,15 @@ class _Alpha:
             q = close(self.system, q)[0]
         return q, v
 
+    def notes(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    def tally(self) -> Counter[tuple[int, bool]] | None:
+        """How often each coordinate limited a step since the last call."""
+        found, self._core.tally = self._core.tally, Counter()
+        return found
+
 
 class FixedAlpha(_Alpha):
     """Generalised-α with a constant step; a step that fails or whose error is absurd is gone through in parts."""
@@ -181,6 +203,18 @@ class FixedAlpha(_Alpha):
         self.h = h
         self._start = self.t
         self._count = 0
+        self._subdivided: list[tuple[float, int]] = []  # start of a step and how many parts it took
+
+    def notes(self) -> list[str]:
+        """Which steps were not taken in one."""
+        if not self._subdivided:
+            return []
+        first, worst = self._subdivided[0][0], max(self._subdivided, key=lambda entry: entry[1])
+        return [
+            f"{len(self._subdivided)} of {self._count} steps of {self.h:g} s were subdivided, the first at t = {first:.6g} s and the "
+            f"worst, at t = {worst[0]:.6g} s, into {worst[1]} parts: the step is too long for what happens there. Use a "
+            "smaller step, or leave `step` out for error control."
+        ]
 
     def advance(self, end: float) -> str | None:
         """One step of constant length, shorter only at the end."""
@@ -198,12 +232,14 @@ class FixedAlpha(_Alpha):
         # the step is too long for what happens in it: go through it in parts
         begin, q, v = self.t, self.q.copy(), self.v.copy()
         parts = 2
+        done = 0
         while self.t < target:
             part = max(h / parts, 0.0)
             end_of_part = target if target - self.t < 1.5 * part else self.t + part
             status, error = self._try(end_of_part, end_of_part - self.t)
             if status == "ok" and error <= self.NONSENSE:
                 self._accept(end_of_part)
+                done += 1
                 continue
             self.statistics.rejected += 1
             parts *= 2
@@ -212,6 +248,7 @@ class FixedAlpha(_Alpha):
                     f"Newton's iteration {'diverged' if status == 'ok' else status} in the step from t = {self.t:.6g} s; use a "
                     "smaller step, or leave `step` out for error control"
                 )
+        self._subdivided.append((begin, done))
         self._last = (begin, q, v)
         return None
 
@@ -280,7 +317,9 @@ class OdeStepper:
         self.system = system
         self.statistics: Statistics = options["statistics"]
         self.tensions: dict[int, float] = {}
-        self._ode = ChartedODE(system, drive, options["motion"], options["baumgarte"], options["solver"])
+        self._ode = ChartedODE(
+            system, drive, options["motion"], options["baumgarte"], options["solver"], options["clock"]
+        )
         self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
         self.t, self.q, self.v = t, q.copy(), v.copy()
         self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
@@ -289,15 +328,12 @@ class OdeStepper:
 
     def advance(self, end: float) -> str | None:
         """One step of the integrator's own choice."""
-        try:
-            message = self._solver.step()
-            if self._solver.status != "failed":
-                acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
-                multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
-        except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
-            return f"{error} (in the step from t = {self.t:.6g} s)"
-        self.statistics.residuals = self._solver.nfev
-        self.statistics.factorisations = self._solver.nlu
+        message = self._solver.step()
+        if self._solver.status != "failed":
+            acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
+            multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
+        self.statistics.residuals = int(self._solver.nfev)
+        self.statistics.factorisations = int(self._solver.nlu)
         if self._solver.status == "failed":
             return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
         self._dense = self._solver.dense_output()
@@ -311,3 +347,10 @@ class OdeStepper:
     def at(self, t: float) -> tuple[Array, Array]:
         """The integrator's own dense output."""
         return self._ode.split(t, self._dense(t))
+
+    def notes(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    def tally(self) -> None:
+        """These integrators do not tell."""

@@ -7,6 +7,7 @@ import numpy as np
 from ..kernels import kinematics as kernels
 from ..kernels.tendons import V_REST
 from ..model.robot import Robot
+from .arguments import needs_system, numbers
 from .core import FrameLike, Inputs, Reference
 from .dynamics import Algorithm, Dynamics, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Energy, Momentum
@@ -22,6 +23,8 @@ __all__ = [
     "Momentum",
     "Reference",
     "System",
+    "needs_system",
+    "numbers",
 ]
 
 

@@ -18,8 +18,9 @@ from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.validate import finite, unknown_name
 from ..quadrature import Grid
+from .arguments import checked, numbers
 
-__all__ = ["Array", "Core", "FrameLike", "Inputs", "Probe", "Reference", "checked"]
+__all__ = ["Array", "Core", "FrameLike", "Inputs", "Probe", "Reference"]
 
 Array = NDArray[np.float64]
 FrameLike = str | Frame | Link
@@ -159,6 +160,11 @@ class Core:
         return {name: k for k, (name, t) in enumerate(self._robot.tendons.items()) if t.control == "length"}
 
     @property
+    def last_step(self) -> tuple[Array, Array, Array]:
+        """Last correction, weights of the tolerance and error estimate, each (nv,), of the integrator's step just tried."""
+        return self._work.newton[1], self._work.newton[3], self._work.newton[4]
+
+    @property
     def hold(self) -> Array:
         """Which tendons have a prescribed length in the next step, and that length, (tendons, 2); written by solvers."""
         return self._work.hold
@@ -250,7 +256,13 @@ class Core:
                 out[self.input_names.index(name)] = finite(f"input {name!r}", value)
             self._check_pull(out)
             return out
-        array = np.ascontiguousarray(u, dtype=np.float64)
+        try:
+            array = np.ascontiguousarray(numbers("u", u))
+        except TypeError:
+            raise TypeError(
+                f"u = {u!r} must be a dictionary of inputs by name, a vector of {self.nu} real numbers, or None; inputs: "
+                f"{', '.join(self.input_names) or 'none'}."
+            ) from None
         if not np.all(np.isfinite(array)):
             raise ValueError(f"u = {array.tolist()} has an entry that is NaN or infinite.")
         if array.shape != (self.nu,):
@@ -337,8 +349,12 @@ class Core:
 
     def raise_user_errors(self) -> None:
         """Raise what a user's load raised while a kernel called it."""
-        for load, _places in self._robot.user_loads.values():
-            load.raise_error()
+        for name, (load, _places) in self._robot.user_loads.items():
+            try:
+                load.raise_error()
+            except BaseException as error:
+                error.add_note(f"in the user load {name!r}")
+                raise
 
     @contextmanager
     def scaled_gravity(self, factor: float, *, wrenches: bool = False) -> Iterator[None]:
@@ -352,19 +368,3 @@ class Core:
         finally:
             self.tables.gravity[:] = gravity
             self.wrenches.data[:] = data
-
-
-def checked(name: str, value: ArrayLike, size: int, system: str) -> Array:
-    """A vector of a given size; error that names it if it is not one."""
-    try:
-        if np.iscomplexobj(value):
-            raise TypeError
-        array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} = {value!r} must be a vector of {size} real numbers.") from None
-    if value is None or array.shape != (size,):
-        raise ValueError(
-            f"{name} has shape {array.shape}, but ({size},) is needed for {system!r} "
-            f"({'coordinates, nq' if name.startswith('q') else 'velocities, nv'})."
-        )
-    return array if array.flags.writeable else array.copy()  # kernels are compiled for writeable arrays

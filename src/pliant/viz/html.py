@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._files import write_file
 from ..model.validate import choice
 from .colors import AXES, CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL
 from .recording import FIELDS, Recording
@@ -255,9 +256,7 @@ def write_html(recording: Recording, path: str | Path, *, autoplay: bool = True,
         "data": data,
         "player": (static / "player.js").read_text(encoding="utf-8"),
     }
-    target = Path(path)
-    target.write_text(re.sub(r"\{\{(\w+)\}\}", lambda m: values[m[1]], page), encoding="utf-8")
-    return target
+    return write_file(path, re.sub(r"\{\{(\w+)\}\}", lambda m: values[m[1]], page))
 
 
 def decode_html(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import replacing
 from ..model.validate import choice, integer, positive
 from .drawing import VIEWS, Canvas, draw_robot, draw_surroundings
 from .polygons import Scene
@@ -79,7 +80,7 @@ def save_video(
             ax.set_aspect("equal", adjustable="box")
         ax.autoscale(False)
         canvas.artists.clear()
-        with writer.saving(figure, str(path), dpi):
+        with replacing(path) as part, writer.saving(figure, str(part), dpi):
             for k, q in enumerate(motion.q):
                 draw_robot(canvas, scene, q)
                 if way is not None:

@@ -1,0 +1,161 @@
+"""What `simulate` is asked for must be possible: times that can be told apart, tolerances above rounding, a bearable cost."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..model.validate import positive
+from ..system import System, numbers
+from .crawl import duration_text
+
+__all__ = ["check_steps", "check_tolerances", "output_times", "time_span"]
+
+Array = NDArray[np.float64]
+
+RESOLUTION = 1e-6  # s: coarser times than these cannot carry the motion of a robot
+SHORTEST = 1e-12  # s: of steps and runs
+STEPS = 10**9
+MEMORY = 16e9  # bytes, where the machine does not tell
+ROUNDING = 100 * float(np.finfo(float).eps)  # relative error that no method can promise to stay below
+
+
+def time_span(begin: float, duration: object) -> tuple[float, float]:
+    """Duration and end of a run [s]; error if times between cannot be told apart."""
+    duration = positive("duration", duration, unit="s")
+    end = begin + duration
+    apart = float(np.spacing(max(abs(begin), abs(end)))) if np.isfinite(end) else np.inf
+    if apart > RESOLUTION:
+        far = f"duration = {duration:g} s" if duration > abs(begin) else f"t0 = {begin:g} s"
+        raise ValueError(
+            f"{far} is too large: near t = {max(abs(begin), abs(end)):g} s two times closer than {apart:.2g} s are the same number, "
+            f"and a motion needs {RESOLUTION:g} s. Count time from nearer to zero, at most about 8e9 s ({duration_text(8e9)})."
+        )
+    if duration < shortest(begin, end):
+        raise ValueError(
+            f"duration = {duration:g} s is too short: times near t = {begin:g} s are told apart to {apart:.2g} s, and steps need "
+            f"at least {shortest(begin, end):.2g} s."
+        )
+    return duration, end
+
+
+def shortest(begin: float, end: float) -> float:
+    """The shortest step [s] that can be told from none."""
+    return max(SHORTEST, 4.0 * float(np.spacing(max(abs(begin), abs(end)))))
+
+
+def check_tolerances(rtol: object, atol: object, newton: object) -> tuple[float, float, float | None]:
+    """The tolerances as numbers; error unless they are above rounding."""
+    for name, value, least in (("rtol", rtol, ROUNDING), ("atol", atol, 1e-15), ("newton_tolerance", newton, 1e-15)):
+        if value is not None and positive(name, value) < least:
+            raise ValueError(
+                f"{name} = {value:g} is not allowed: numbers have 16 digits, so nothing below {least:.2g} can be met and the steps "
+                f"would shrink without end. Use {name} >= {least:.2g}; 1e-10 is very accurate."
+            )
+    return (
+        positive("rtol", rtol),
+        positive("atol", atol),
+        None if newton is None else positive("newton_tolerance", newton),
+    )
+
+
+def check_steps(
+    system: System,
+    begin: float,
+    end: float,
+    *,
+    step: float | None,
+    max_step: float | None,
+    first_step: float | None,
+    every_row: bool,
+    limited: bool,
+) -> None:
+    """Error if steps vanish in the resolution of time, or if there are too many to wait for or to keep.
+
+    `every_row`: each step is stored; `limited`: the user has limited the wall time, so waiting is no matter.
+    """
+    for name, value in (("step", step), ("max_step", max_step), ("first_step", first_step)):
+        if value is None:
+            continue
+        if value < shortest(begin, end):
+            raise ValueError(
+                f"{name} = {value:g} s is too short: near t = {end:g} s steps below {shortest(begin, end):.2g} s cannot be told from "
+                "none. Use a longer one, or count time from nearer to zero."
+            )
+        count = (end - begin) / value
+        if name != "first_step" and count > STEPS and not limited:
+            raise ValueError(
+                f"{name} = {value:g} s makes {count:.1g} steps in {end - begin:g} s, which take at least "
+                f"{duration_text(count * _effort(system))}. Use a longer one (1e-3 s is usual; "
+                f"{'error control chooses it if step is left out' if name == 'step' else 'rtol and atol bound the error'}), or give "
+                "max_wall_time [s] to get as far as possible within it."
+            )
+    if step is not None and every_row:
+        _check_rows(
+            system, (end - begin) / step, f"step = {step:g} s", "Give `output`, an interval or times, to keep fewer."
+        )
+
+
+def output_times(system: System, output: ArrayLike | float | None, begin: float, end: float) -> Array | None:
+    """The times of the result, from an interval or from times; None for every step."""
+    if output is None:
+        return None
+    if np.ndim(output) == 0:
+        h = positive("output", output, unit="s", hint="An interval, or an array of times.")
+        if h < shortest(begin, end):
+            raise ValueError(
+                f"output = {h:g} s is too short an interval: near t = {end:g} s times closer than {shortest(begin, end):.2g} s cannot be "
+                "told apart."
+            )
+        _check_rows(system, (end - begin) / h, f"output = {h:g} s", "Use a longer interval.")
+        n = int(np.floor((end - begin) / h * (1 + 1e-12)))
+        times = np.asarray(begin + h * np.arange(n + 1), dtype=np.float64)
+        return times if end - times[-1] < 1e-9 * h else np.concatenate([times, [end]])
+    times = numbers("output", output)
+    slack = 1e-12 * max(1.0, abs(end))
+    if times.ndim != 1 or not len(times):
+        raise ValueError(
+            f"output has shape {times.shape}: give an interval [s], one or several times in a list, or nothing for every step."
+        )
+    if not np.all(np.isfinite(times)):
+        raise ValueError(
+            f"output[{int(np.argmin(np.isfinite(times)))}] is not finite: all times must be finite numbers [s]."
+        )
+    if np.any(np.diff(times) <= 0):
+        k = int(np.argmax(np.diff(times) <= 0))
+        raise ValueError(f"output times must increase, but {times[k]:.9g} s is followed by {times[k + 1]:.9g} s.")
+    if times[0] < begin - slack or times[-1] > end + slack:
+        outside = times[0] if times[0] < begin - slack else times[-1]
+        raise ValueError(f"output times must lie within the run, {begin:g} to {end:g} s, but {outside:.9g} s does not.")
+    return times
+
+
+def _check_rows(system: System, count: float, what: str, advice: str) -> None:
+    width = 1 + system.nq + 3 * system.nv + system.nu + len(system.loop_rows)
+    needed = count * (2 * 8 * width + 800)  # twice when the rows become arrays; and Python's own of seven small arrays
+    there = _memory()
+    if needed > there:
+        raise ValueError(
+            f"{what} stores {count:.1g} times, which needs about {needed / 1e9:.2g} GB of memory; this machine has "
+            f"{there / 1e9:.2g} GB. {advice}"
+        )
+
+
+def _memory() -> float:
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return MEMORY
+
+
+def _effort(system: System) -> float:
+    """Seconds that a step takes at least: one evaluation of the forces."""
+    q, zero = system.neutral(), np.zeros(system.nv)
+    system.inverse_dynamics(q, zero, zero)
+    start = time.perf_counter()
+    for _ in range(10):
+        system.inverse_dynamics(q, zero, zero)
+    return (time.perf_counter() - start) / 10

@@ -1,0 +1,184 @@
+"""Results in HDF5 files: complete or absent, checked when they are read, and only for their own robot.
+
+A file begins with 512 bytes of text (a *user block*, which every reader of HDF5 skips): the format, and the SHA-256 of all
+that follows. So damage is found before HDF5 reads a byte. The HDF5 part has the arrays of `Result` by name and an
+attribute ``header`` with the rest as JSON. Files of format 1 have neither the block nor the digest of the robot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._files import check_target, write_file
+from ..system import System
+from .drive import State
+from .identity import digest
+from .result import Event, Result, Statistics
+
+__all__ = ["check_result_path", "load_result", "save_result"]
+
+FORMAT = 2
+_ARRAYS = ("t", "q", "v", "a", "u", "tau", "multipliers")
+_BLOCK = 512
+_MAGIC = b"pliant result "
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def _h5py(what: str) -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise ImportError(f"{what} needs h5py: pip install 'pliant[io]'") from None
+    return h5py
+
+
+def check_result_path(path: str | os.PathLike[str], *, field: str) -> None:
+    """Error unless a result can be saved there."""
+    _h5py(field)
+    check_target(path, field=field, attempt=True)
+
+
+def save_result(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write a result; the file at `path` is replaced when the new one is on the disk."""
+    h5py = _h5py("save")
+    check_target(path)
+    final = result.final
+    header = {
+        "pliant": _version(),
+        "system": result.system.name,
+        "robot": digest(result.system),
+        "dof_names": list(result.system.dof_names),
+        "input_names": list(result.system.input_names),
+        "success": bool(result.success),
+        "message": result.message,
+        "warnings": list(result.warnings),
+        "method": result.method,
+        "statistics": vars(result.statistics),
+        "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "v": e.v.tolist()} for e in result.events],
+        "final": None if final is None else {"t": final.t, "q": final.q.tolist(), "v": final.v.tolist()},
+    }
+    # in memory: HDF5 itself does not survive a disk that is full
+    memory = io.BytesIO()
+    with h5py.File(memory, "w", userblock_size=_BLOCK) as file:
+        file.attrs["pliant_format"] = FORMAT
+        file.attrs["header"] = json.dumps(header)
+        for name in _ARRAYS:
+            array = getattr(result, name)
+            packed = {"compression": "gzip", "shuffle": True, "fletcher32": True} if array.size else {}
+            file.create_dataset(name, data=array, **packed)
+    content = memory.getbuffer()
+    block = _MAGIC + f"{FORMAT}\nsha256 {hashlib.sha256(content[_BLOCK:]).hexdigest()}\n".encode()
+    content[:_BLOCK] = block.ljust(_BLOCK, b"\n")
+    write_file(path, content)
+
+
+def load_result(path: str | os.PathLike[str], system: System, *, check: bool = True) -> Result:
+    """Read a result of `system`; see `Result.load`."""
+    h5py = _h5py("load")
+    content = Path(path).read_bytes()
+    stated = _stated_format(path, content, check)
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            found = int(file.attrs.get("pliant_format", 0))
+            if not found and stated is None:
+                raise ValueError(f"{path} is an HDF5 file, but not a result of pliant (it has no 'pliant_format').")
+            if check and found != (1 if stated is None else stated):
+                raise ValueError(f"{path} is damaged: its first bytes were changed after it was written.")
+            header: dict[str, Any] = json.loads(file.attrs["header"])
+            arrays = {name: np.array(file[name]) for name in _ARRAYS if name in file}
+    except (OSError, RuntimeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} cannot be read, it may be damaged: {error}") from error
+    if stated is None:
+        warnings.warn(
+            f"{path} was written by an older version, without checksums and without a digest of its robot: neither damage "
+            "nor another robot with the same coordinates would be noticed. Save it again to add them.",
+            stacklevel=3,
+        )
+    _check_robot(path, header, system, arrays, check)
+    return _result(header, arrays, system)
+
+
+def _stated_format(path: str | os.PathLike[str], content: bytes, check: bool) -> int | None:
+    """The format that the first bytes name, None for files that begin like those of format 1; error if it is no result."""
+    if content.startswith(_MAGIC):
+        words = content[len(_MAGIC) : _BLOCK].split()
+        number = int(words[0]) if words and words[0].isdigit() else 0
+        if number < 2 or number > FORMAT:
+            raise ValueError(
+                f"{path} has format {number}; this version of pliant reads 1 to {FORMAT}. It was written by a newer version, "
+                "or is damaged."
+            )
+        if check and words[1:3] != [b"sha256", hashlib.sha256(content[_BLOCK:]).hexdigest().encode()]:
+            raise ValueError(
+                f"{path} is damaged or was changed after it was written: its checksum differs. Use another copy; "
+                "Result.load(path, system, check=False) reads what can be read."
+            )
+        return number
+    if content.startswith(_HDF5):
+        return None
+    if content[_BLOCK:].startswith(_HDF5):
+        raise ValueError(f"{path} is damaged: its first bytes were changed after it was written.")
+    hint = (
+        "It is empty." if not content else "Results are HDF5 files, written by Result.save or simulate(checkpoint=...)."
+    )
+    if Path(path).suffix.lower() in (".yaml", ".yml", ".json", ".urdf", ".xml"):
+        hint += " Models are read by pl.load_model or pl.load_urdf."
+    raise ValueError(f"{path} is not a result of pliant. {hint}")
+
+
+def _check_robot(
+    path: str | os.PathLike[str],
+    header: Mapping[str, Any],
+    system: System,
+    arrays: Mapping[str, NDArray[np.float64]],
+    check: bool,
+) -> None:
+    if check and tuple(header["dof_names"]) != system.dof_names:
+        raise ValueError(
+            f"{path} was written for {header['system']!r} with {len(header['dof_names'])} dof, which are not those of "
+            f"{system.name!r} ({system.nv} dof)."
+        )
+    if check and "robot" in header and header["robot"] != digest(system):
+        raise ValueError(
+            f"{path} was written for {header['system']!r}, whose coordinates have the same names but which differs in its "
+            f"properties from {system.name!r} (lengths, materials, points, loads, ... or the version of pliant, "
+            f"{header.get('pliant')} there and {_version()} here). Compile the robot that it was written for; "
+            "Result.load(path, system, check=False) takes it for this one."
+        )
+    sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "u": system.nu, "tau": system.nv}
+    for name, size in sizes.items():
+        if name not in arrays or arrays[name].shape != (len(arrays["t"]), size):
+            shape = arrays[name].shape if name in arrays else "nothing"
+            raise ValueError(f"{path} does not fit {system.name!r}: {name} has {shape}, and needs {size} columns.")
+
+
+def _result(header: Mapping[str, Any], arrays: dict[str, Any], system: System) -> Result:
+    known = {k: v for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__}
+    final = header.get("final")
+    return Result(
+        system,
+        **arrays,
+        success=header["success"],
+        message=header["message"],
+        events=tuple(Event(e["name"], e["t"], np.array(e["q"]), np.array(e["v"])) for e in header["events"]),
+        statistics=Statistics(**known),
+        method=header["method"],
+        warnings=tuple(header.get("warnings", ())),
+        final=None if final is None else State(final["t"], np.array(final["q"]), np.array(final["v"])),
+    )
+
+
+def _version() -> str:
+    from .. import __version__
+
+    return __version__
