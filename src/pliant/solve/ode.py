@@ -87,7 +87,7 @@ class ChartedODE:
         """ẏ."""
         self.clock.check()
         q, v, known = self._state(t, y)
-        u, tau = self.drive(t, q, v)
+        u, tau = self.applied = self.drive(t, q, v)
         out = np.empty_like(y)
         out[self._q_of] = v[self._v_of]
         for q0, v0, free in self._spatial:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system import System
+from .balance import EnergyWatch
 from .checkpoint import Checkpoint
 from .crawl import Clock, OutOfTime, Progress, Watch
 from .drive import Drive, State, function_name
@@ -63,6 +64,7 @@ class Run:
         end: float,
         statistics: Statistics,
         method: str,
+        atol: float,
     ) -> None:
         self.system, self.drive, self.stepper, self.end = system, drive, stepper, end
         self.functions, self.times, self.statistics, self.method = events, times, statistics, method
@@ -79,6 +81,9 @@ class Run:
             self._store(stepper.t, stepper.q, stepper.v, stepper.a)
             self._next = 1
         self._keep()
+        s = stepper
+        system.multipliers[:] = s.multipliers
+        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, atol)
 
     def _keep(self) -> None:
         """Keep the state after a step that went well in every respect; the run can be continued from it."""
@@ -183,6 +188,10 @@ class Run:
                 self._safe = stop.t, stop.q, stop.v, a
                 return f"stopped by event {stop.name!r} at t = {stop.t:.6g} s"
             self._keep()
+            self.system.multipliers[:] = s.multipliers
+            self._energy.see(s.t, s.q, s.v, s.a, *s.applied)
+            if self._energy.hopeless:
+                return f"the energy grows without a source: stopped at t = {s.t:.6g} s (see the warnings)"
             progress.show(s.t)
             self._watch.look(s)
             self._checkpoint.save(lambda: self.result("checkpoint"))
@@ -200,7 +209,7 @@ class Run:
                 u, tau = np.full(self.system.nu, np.nan), np.full(self.system.nv, np.nan)
             rows = [self._row(t, q, v, a, u, tau)]
         arrays = {name: np.array([getattr(row, name) for row in rows]) for name in Row._fields}
-        slow = [self._watch.note] if self._watch.note else []
+        watched = [note for note in (self._energy.warning, self._watch.note) if note]
         return Result(
             self.system,
             **arrays,
@@ -209,7 +218,7 @@ class Run:
             events=tuple(self.found),
             statistics=replace(self.statistics, wall_time=self._clock.elapsed),
             method=self.method,
-            warnings=tuple([*self.notes, *self.stepper.notes(), *self._checkpoint.notes(), *slow]),
+            warnings=tuple([*self.notes, *self.stepper.notes(), *self._checkpoint.notes(), *watched]),
             final=None if rows[-1].t == t else State(t, q, v),
             error=self.error,
         )

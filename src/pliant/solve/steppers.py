@@ -53,6 +53,10 @@ class Stepper(Protocol):
     def advance(self, end: float) -> str | None:
         """One accepted step, not beyond `end`. Returns None, or why it failed and what to try."""
 
+    @property
+    def applied(self) -> tuple[Array, Array]:
+        """Inputs and forces at the end of the last step, as the step had them."""
+
     def at(self, t: float) -> tuple[Array, Array]:
         """q and v at a time within the last step."""
 
@@ -82,6 +86,7 @@ class _Alpha:
         for index, tension in self.tensions.items():
             u = u.copy()
             u[index] = tension
+        self.applied = self._tried = u, tau
         known = np.zeros(system.nv)
         self.motion.joints_at(t, q, v, known)
         if system.loop_rows:
@@ -126,7 +131,7 @@ class _Alpha:
     def _try(self, t: float, h: float) -> tuple[str, float]:
         """Try a step of length h that ends at t, with prescribed motion and tensions that only pull."""
         self.clock.check()
-        u, tau = self._drive(t)
+        u, tau = self._tried = self._drive(t)
         self.system.multipliers[:] = self.multipliers
         if not self.motion.active:
             return self._core.try_step(h, u, tau)
@@ -157,6 +162,7 @@ class _Alpha:
             slack = (slack | pulled) - tight
             self.motion.joints_at(t, *self._core.new)
         self._found = {indices[k]: float(u[indices[k]]) for k in lengths}
+        self._tried = u, tau
         return status, error
 
     def _shorter(self, k: int) -> bool:
@@ -167,7 +173,7 @@ class _Alpha:
     def _accept(self, t: float) -> None:
         self._last = (self.t, self.q.copy(), self.v.copy())
         self._core.accept()
-        self.t = t
+        self.t, self.applied = t, self._tried
         if len(self.multipliers):
             self.multipliers = self.system.multipliers.copy()
             if self.project:
@@ -323,6 +329,7 @@ class OdeStepper:
         self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
         self.t, self.q, self.v = t, q.copy(), v.copy()
         self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
+        self.applied = self._ode.applied
         self.multipliers = self._ode.multipliers.copy()
         self._dense: Any = None
 
@@ -332,6 +339,7 @@ class OdeStepper:
         if self._solver.status != "failed":
             acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
             multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
+            self.applied = self._ode.applied
         self.statistics.residuals = int(self._solver.nfev)
         self.statistics.factorisations = int(self._solver.nlu)
         if self._solver.status == "failed":
