@@ -44,8 +44,8 @@ def make(directory: Path) -> Path:
     """Write the package and the module `tiny` into a directory; where its cache files go."""
     (directory / "pliant").mkdir(parents=True)
     (directory / "pliant" / "__init__.py").write_text("")
-    for name in ("_cache.py", "_call.py", "_jit.py"):
-        shutil.copy(SOURCES / name, directory / "pliant")
+    for path in SOURCES.glob("_[a-z]*.py"):
+        shutil.copy(path, directory / "pliant")
     (directory / "tiny.py").write_text(TINY)
     return directory / "__pycache__"
 
@@ -90,13 +90,17 @@ def ask(directory: Path, code: str = "", **options) -> tuple[object, str]:
 
 
 def files(place: Path) -> list[Path]:
-    return sorted(place.glob("*.nbc"))
+    """What the cache consists of."""
+    return sorted(place.glob("*.nb?"))
 
 
-def damage(path: Path, rng: random.Random) -> str:
+DAMAGES = ("cut", "flip", "flips", "digit", "block", "swap", "noise", "empty", "longer", "directory", "removed")
+
+
+def damage(path: Path, rng: random.Random, kinds: tuple[str, ...] = DAMAGES) -> str:
     """Do something bad to a file; what it was."""
     data = path.read_bytes()
-    kind = rng.choice(["cut", "flip", "flips", "zeros", "noise", "empty", "longer", "directory", "nothing there"])
+    kind = rng.choice(kinds)
     if kind == "cut":
         path.write_bytes(data[: rng.randrange(len(data))])
     elif kind in ("flip", "flips"):
@@ -104,7 +108,13 @@ def damage(path: Path, rng: random.Random) -> str:
         for place in rng.sample(range(len(data)), 1 if kind == "flip" else 50):
             changed[place] ^= 1 << rng.randrange(8)
         path.write_bytes(changed)
-    elif kind == "zeros":
+    elif kind == "digit":  # text with another number is still text
+        k = rng.choice([k for k, byte in enumerate(data) if chr(byte).isdecimal()])
+        path.write_bytes(data[:k] + rng.choice(b"0123456789".replace(data[k : k + 1], b"")).to_bytes(1) + data[k + 1 :])
+    elif kind == "swap":
+        a, b, c = sorted(rng.sample(range(len(data) + 1), 3))
+        path.write_bytes(data[:a] + data[b:c] + data[a:b] + data[c:])
+    elif kind == "block":
         a, b = sorted(rng.sample(range(len(data) + 1), 2))
         path.write_bytes(data[:a] + bytes([0x5A]) * (b - a) + data[b:])
     elif kind == "noise":
@@ -117,4 +127,5 @@ def damage(path: Path, rng: random.Random) -> str:
         path.unlink()
         if kind == "directory":
             path.mkdir()
-    return kind
+    unchanged = path.is_file() and path.read_bytes() == data  # two equal blocks were swapped
+    return damage(path, rng, kinds) if unchanged else kind
