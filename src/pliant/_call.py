@@ -36,7 +36,7 @@ from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ._jit import inline, managed, stamp_cache
+from ._jit import enable_cache, inline, managed
 
 __all__ = [
     "INTERPRETED",
@@ -178,8 +178,7 @@ class Unit:
         ints, reals = types.CPointer(types.int64), types.CPointer(types.float64)
         pointers = [part for kind in (ints, *[reals] * 6) for part in (kind, types.int64)]
         self._compiled = CFunc(self._function, ((types.int64, *pointers), types.void), {}, dict(_OPTIONS))
-        self._compiled.enable_caching()
-        stamp_cache(self._compiled)
+        enable_cache(self._compiled, self._function)
         self._compiled.compile()
         return int(self._compiled.address or 0)
 

@@ -7,25 +7,30 @@ Four decorators, by the role of a function:
 * `managed`: the same for a function that makes or returns arrays;
 * `kernel`: an entry point called from Python, cached on disk.
 
-A cached kernel is stamped with a digest of all kernel sources, because numba by itself does not notice
-an edit of a function that a kernel calls in another file. The first real compilation in a process
-prints one line, so that nobody waits in silence.
+Kernels are cached on disk by `_cache`, under a key with a digest of all kernel sources: numba's own cache does not notice
+an edit of a function that a kernel calls in another file, stops where it cannot write, and believes damaged files. The
+first real compilation in a process prints one line, so that nobody waits in silence.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import NullCache
 from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-__all__ = ["inline", "kernel", "managed", "routine", "source_digest", "stamp_cache"]
+from ._cache import Store, keep_in_memory
+
+__all__ = ["enable_cache", "inline", "kernel", "managed", "routine", "source_digest"]
 
 # "contract" lets the compiler fuse multiply and add; nothing is reordered and NaN keeps its meaning.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
@@ -35,7 +40,8 @@ def source_digest(root: Path | None = None) -> str:
     """Digest of every source file that can end up in compiled code, and of numba's version."""
     root = Path(__file__).parent if root is None else root
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in [root / "_jit.py", root / "_call.py", *sorted((root / "kernels").glob("*.py"))]:
+    own = (root / "_cache.py", root / "_call.py", root / "_jit.py")
+    for path in [*own, *sorted((root / "kernels").glob("*.py"))]:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -137,31 +143,58 @@ def managed(function: Any) -> Any:
 
 def kernel(function: Any) -> Any:
     """Decorate an entry point: compiled on first use, cached with a digest of all kernel sources."""
-    dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
-    stamp_cache(dispatcher)
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    enable_cache(dispatcher, function)
     return dispatcher
 
 
-class _CacheFile(IndexDataCacheFile):
-    """A cache in which each signature has a file of its own name, whatever other processes do at the same time.
+class _Cache(NullCache):
+    """What numba asks for compiled code and tells of it; see `Store`."""
 
-    Numba numbers the files, so that two processes that compile different signatures at once can write to the same one.
-    """
+    def __init__(self, function: Any) -> None:
+        code = function.__code__
+        self._function = function
+        self._sources = f"{_STAMP} {hashlib.sha256(Path(code.co_filename).read_bytes()).hexdigest()}"
+        name = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
+        tag = sys.implementation.cache_tag
+        directory = vars(numba.config).get("CACHE_DIR") or ""
+        self._store = Store(code.co_filename, f"{name.replace('<', '').replace('>', '')}.{tag}", directory)
 
-    def save(self, key: Any, data: Any) -> None:
-        """Write the data, then the index, which thus never names a file that is not there."""
-        number = int(hashlib.sha256(f"{self._source_stamp} {key!r}".encode()).hexdigest()[:12], 16)
-        name = self._data_name(number)
-        self._save_data(name, data)
-        overloads = self._load_index()
-        overloads[key] = name
-        self._save_index(overloads)
+    @property
+    def cache_path(self) -> str:
+        """The first place; numba shows it."""
+        return str(self._store.places[0])
 
-
-def stamp_cache(dispatcher: Any) -> None:
-    """Make a cached function depend on all kernel sources."""
-    cache = getattr(dispatcher, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1
-    if cache is not None and hasattr(cache, "_impl"):
-        cache._cache_file = _CacheFile(
-            cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=_STAMP
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code of a signature, or None."""
+        target_context.refresh()  # numba's registries, which rebuilding looks into
+        return self._store.load(
+            self._key(sig, target_context.codegen()),
+            lambda content: CompileResult._rebuild(target_context, *pickle.loads(content)),
         )
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled."""
+        if data.library.has_dynamic_globals:
+            keep_in_memory(f"{self._function.__qualname__} contains addresses of this process")
+        else:
+            self._store.save(self._key(sig, data.codegen), dumps(data._reduce()))
+
+    def _key(self, sig: Any, codegen: Any) -> bytes:
+        """All that compiled code depends on: sources, types, processor, and what the function closes over."""
+        cells = [cell.cell_contents for cell in self._function.__closure__ or ()]
+        closure = hashlib.sha256(dumps(cells)).hexdigest() if cells else ""
+        return f"{self._sources} {sig!r} {codegen.magic_tuple()!r} {closure}".encode()
+
+
+_KNOWN = all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild", "codegen"))
+
+
+def enable_cache(compiled: Any, function: Any) -> None:
+    """Keep the compiled code of a function, a dispatcher of numba or a C function, on disk."""
+    if not hasattr(compiled, "_cache"):  # with NUMBA_DISABLE_JIT=1
+        return
+    if not _KNOWN:
+        keep_in_memory(f"numba {numba.__version__} is not known to this version of pliant")
+    elif os.path.isfile(function.__code__.co_filename):  # a function typed at a prompt has no sources to compare
+        compiled._cache = _Cache(function)
