@@ -229,7 +229,7 @@ class Pose:
                     [d[2], -versine * ny * nz, 1.0 - versine * nz * nz],
                 ]
             )
-        if roll:
+        if validate.finite("roll", roll, unit="rad"):
             rotation = rotation @ rotate("x", roll).rotation
         return cls(translation, rotation)
 
@@ -364,9 +364,9 @@ def as_pose(value: PoseLike, *, name: str = "pose") -> Pose:
         return value
     hint = "Give a Pose, a 4×4 homogeneous matrix, a 3-vector (translation in m) or None."
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} = {value!r} is not a pose. {hint}") from None
+        array = validate.reals(name, value)
+    except TypeError:
+        raise TypeError(f"{name} = {validate.shown(value)} is not a pose. {hint}") from None
     if array.shape == (3,):
         return Pose(translation=validate.vector(name, array, (3,)))
     matrix = validate.vector(name, array, (4, 4), hint=hint)

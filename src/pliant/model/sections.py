@@ -8,6 +8,7 @@ function of the normalised arc length ``X`` in [0, 1] (array in, array out). Str
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.model import validate
+from pliant.model.cost import check_pieces
 from pliant.quadrature import SAME_POINT, check_breakpoints, merge_points
 
 __all__ = [
@@ -69,7 +71,7 @@ class Material:
     viscosity : float
         Kelvin–Voigt viscosity [Pa s], >= 0.
     damping_time : float
-        Damping proportional to stiffness, as a time [s], >= 0. Adds to the viscosity.
+        Damping proportional to stiffness, as a time [s], >= 0. Adds to the viscosity; a warning says so if both are given.
 
     Notes
     -----
@@ -111,6 +113,13 @@ class Material:
                 raise ValueError(f"Material.poisson = {self.poisson!r} is not allowed: must be greater than -1. {hint}")
         else:
             checked["shear_modulus"] = validate.non_negative("Material.shear_modulus", self.shear_modulus, unit="Pa")
+        if checked["viscosity"] and checked["damping_time"]:
+            warnings.warn(
+                f"Material has viscosity = {self.viscosity:g} Pa s and damping_time = {self.damping_time:g} s: both act, and their "
+                "damping adds up. Give one of them unless that is meant.",
+                UserWarning,
+                stacklevel=3,
+            )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -156,6 +165,7 @@ class Stepped:
     def __init__(self, values: Sequence[float | Sequence[float]], at: Iterable[float] | None = None) -> None:
         if not isinstance(values, (list, tuple, np.ndarray)) or (isinstance(values, np.ndarray) and values.ndim == 0):
             raise TypeError(f"Stepped.values = {values!r} must be a sequence with one value for each piece.")
+        check_pieces("Stepped.values", len(values))
         pieces: list[float | tuple[float, float]] = []
         for k, value in enumerate(values):
             label = f"Stepped.values[{k}]"
@@ -314,7 +324,7 @@ class Section:
         if callable(value):
             hint = f"{kind}.{name} must take an array X of shape (m,) and return as many numbers, or one"
             try:
-                result = np.asarray(value(X.copy()), dtype=np.float64)
+                result = validate.reals(f"{kind}.{name}", value(X.copy()))
             except (TypeError, ValueError) as error:
                 raise TypeError(f"{hint}; it failed with: {error}. Use numpy functions, or np.vectorize.") from error
             if result.shape not in ((), (1,), X.shape):

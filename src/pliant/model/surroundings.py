@@ -219,7 +219,7 @@ class Surroundings:
         """
         self._check_name(name)
         try:
-            obstacle = Obstacle(shape, self.resolve(parent), as_pose(pose, name="pose"), bool(inside))
+            obstacle = Obstacle(shape, self.resolve(parent), as_pose(pose, name="pose"), inside)
         except (TypeError, ValueError) as error:
             raise type(error)(f"obstacle {name!r}: {error}") from None
         self.obstacles[name] = obstacle
@@ -298,7 +298,7 @@ class Surroundings:
             raise ValueError(f"contact {name!r}: per_length is for contact with obstacles.")
         try:
             self.contacts[name] = Contact(
-                first.name, second, stiffness, exponent, damping, friction, slip_speed, bool(per_length)
+                first.name, second, stiffness, exponent, damping, friction, slip_speed, per_length
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"contact {name!r}: {error}") from None
@@ -353,7 +353,8 @@ class Surroundings:
             raise type(error)(f"load {name!r}: {error}") from None
         for own in load.inputs:
             self._check_name(own)
-        entries = [places] if isinstance(places, (Link, Frame, str)) else list(places)
+        single = isinstance(places, (Link, Frame, str)) or not isinstance(places, Iterable)
+        entries: list[Any] = [places] if single else list(places)  # type: ignore[arg-type, list-item]
         found: list[Frame | str] = []
         for place in entries:
             if isinstance(place, Link) and place.is_rod:
@@ -361,7 +362,12 @@ class Surroundings:
             elif isinstance(place, str) and any(link.name == place and link.is_rod for link in self.links):
                 found.append(place)
             else:
-                found.append(self.resolve(place, field=f"load {name!r}: place"))
+                frame = self.resolve(place, field=f"load {name!r}: place")
+                if frame.link == "world":
+                    raise ValueError(
+                        f"load {name!r}: at 'world' it moves nothing; place it on a link, or a frame of one."
+                    )
+                found.append(frame)
         if not found:
             raise ValueError(f"load {name!r}: places is empty; give a link, a frame or a list of them.")
         self.user_loads[name] = (load, tuple(found))
