@@ -354,7 +354,7 @@ class Surroundings:
         for own in load.inputs:
             self._check_name(own)
         single = isinstance(places, (Link, Frame, str)) or not isinstance(places, Iterable)
-        entries: list[Any] = [places] if single else list(places)  # type: ignore[arg-type, list-item]
+        entries: list[Any] = [places] if single else list(places)  # type: ignore[arg-type]
         found: list[Frame | str] = []
         for place in entries:
             if isinstance(place, Link) and place.is_rod:

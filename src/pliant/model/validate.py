@@ -50,10 +50,10 @@ def _real(value: object) -> float | None:
     """A real number as a float, infinite if it is too large for one; None for everything else, also text and True."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)) or np.iscomplexobj(value):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return None
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except OverflowError:
         return float("inf")
 
@@ -106,7 +106,7 @@ def integer(field: str, value: object, *, minimum: int = 0, hint: str = "") -> i
 def bounded(field: str, value: int, most: int, cost: str) -> int:
     """Return `value`; error that names the cost if it exceeds `most`, before anything of that size is made."""
     if value > most:
-        raise ValueError(f"{field} = {value} is not allowed: at most {most}. {cost}")
+        raise ValueError(f"{field} = {shown(value)} is not allowed: at most {most}. {cost}")
     return value
 
 
