@@ -152,7 +152,26 @@ def odd_json(text: bytes, rng: Rng) -> bytes:
     if not places:
         return text
     holder, key = places[int(rng.integers(0, len(places)))]
-    odd = (None, True, False, -1, 0, 1, 1e300, 10**9, "", "1", "X", [], {}, [1, 2], [[1], 2], {"a": 1}, {"type": "Circle"}, "world")
+    odd = (
+        None,
+        True,
+        False,
+        -1,
+        0,
+        1,
+        1e300,
+        10**9,
+        "",
+        "1",
+        "X",
+        [],
+        {},
+        [1, 2],
+        [[1], 2],
+        {"a": 1},
+        {"type": "Circle"},
+        "world",
+    )
     holder[key] = odd[int(rng.integers(0, len(odd)))]  # type: ignore[index]
     return json.dumps(tree).encode()
 

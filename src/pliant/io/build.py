@@ -93,7 +93,9 @@ class _Builder:
             for parent in _references(item.values.get("parent")):
                 self.frame_before(str(parent), dict(frames))
             if self.refers_to_failure(item.values) or not self.parent_exists(item):
-                del item.values["parent"]  # there will be no robot, but its own errors, and those of its parts, can be found
+                del item.values[
+                    "parent"
+                ]  # there will be no robot, but its own errors, and those of its parts, can be found
             self.add(name, item)
         for name, item in frames:
             self.add_frame(name, item)

@@ -113,7 +113,9 @@ _SPRING: dict[str, Kind] = {
     "damping": Numbers((), (-1,), (-1, -1)),
     "rest": Numbers((), (-1,)),
 }
-_RIGID = dict.fromkeys(_SPRING, "a fixed joint does not move; use Free with stiffness and damping for an elastic mount.")
+_RIGID = dict.fromkeys(
+    _SPRING, "a fixed joint does not move; use Free with stiffness and damping for an elastic mount."
+)
 _JOINTS: dict[type[Joint], dict[str, Kind]] = {
     Revolute: {"axis": AXIS},
     Prismatic: {"axis": AXIS},

@@ -22,6 +22,7 @@ FAILED: Any = object()
 _LARGEST = 200_000  # values in a file, with everything that aliases repeat
 _LONGEST = 10_000_000  # characters
 _DEEPEST = 40  # levels; a description has less than ten
+_BRACKETS = 200  # open ones, also in comments and text; the parser takes a time that grows with their square
 
 
 @dataclass(frozen=True)
@@ -211,9 +212,12 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
         raise ModelFileError(name, [Problem("", f"not valid YAML: {what}.{hint}", *at)]) from None
     except RecursionError:
         raise ModelFileError(name, [Problem("", "not valid YAML: it is nested too deeply.")]) from None
-    except Exception as error:  # a broken anchor, tag or number: the parser raises whatever its parts raise
-        what = str(error) if isinstance(error, YAMLError) else f"{type(error).__name__}: {error}"
-        raise ModelFileError(name, [Problem("", f"not valid YAML: {what.strip() or type(error).__name__}.")]) from None
+    except Exception as error:  # the parser raises whatever its parts raise
+        what = "does an anchor (&) refer to itself, or is a tag (!) or number malformed"
+        what = str(error) if isinstance(error, YAMLError) else f"{what}? ({type(error).__name__}: {error})"
+        raise ModelFileError(name, [Problem("", f"not valid YAML: {what.strip()}.")]) from None
+    if data is None:
+        raise ModelFileError(name, [Problem("", "it is empty: a model needs at least the section links.")])
     place = Place(data, Document(name), (), 1, 1)
     check_tree(place)
     return place
@@ -269,6 +273,14 @@ def _check_length(text: str, name: str) -> None:
         raise ModelFileError(
             name, [Problem("", f"it has {size}; at most {_LONGEST} characters and {_LARGEST} values are allowed.")]
         )
+    depth = 0
+    for bracket in re.finditer(r"[\[\]{}]", text):
+        depth += 1 if bracket.group() in "[{" else -1
+        if depth > _BRACKETS:
+            line = text.count("\n", 0, bracket.start()) + 1
+            raise ModelFileError(
+                name, [Problem("", f"more than {_BRACKETS} brackets are open; it is nested too deeply.", line, 1)]
+            )
 
 
 def check_tree(place: Place) -> None:

@@ -141,7 +141,9 @@ def _check_xml(path: Path) -> None:
     tags: list[str] = []
 
     def refuse(*_declaration: object) -> None:
-        raise _wrong(path, "a URDF file has no document type or entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1)
+        raise _wrong(
+            path, "a URDF file has no document type or entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1
+        )
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
@@ -208,7 +210,9 @@ class _Importer:
             stack += [(child, False) for child in reversed(carried.get(joint.child, []))]
         lost = [name for name in links if name not in self.reached]
         if lost:
-            raise ValueError(f"URDF link {lost[0]!r} hangs on itself through its joints; a tree with one root is needed.")
+            raise ValueError(
+                f"URDF link {lost[0]!r} hangs on itself through its joints; a tree with one root is needed."
+            )
         return ImportedRobot(self.robot, self.joints, tuple(self.notes))
 
     def name(self, name: str) -> str:

@@ -21,7 +21,7 @@ from .links import Body, Rod
 from .pose import skew
 from .sections import Annulus, Circle, CustomSection, Dimension, Section
 from .shapes import Sphere
-from .validate import choice, finite, flag, interval, non_negative, positive, reals, vector
+from .validate import choice, dimensions, finite, flag, interval, non_negative, positive, reals, vector
 
 __all__ = [
     "CircularFlow",
@@ -140,7 +140,7 @@ def _lengths(label: str, value: Dimension, X: Array, *, unit: str = "m") -> Arra
         if result.shape not in ((), (1,), X.shape):
             raise ValueError(f"{label} returned shape {result.shape} for an X of shape {X.shape}. {hint}")
         result = np.array(np.broadcast_to(result, X.shape))
-    elif np.ndim(value) == 0:
+    elif not dimensions(value):
         result = np.full(X.shape, finite(label, value, unit=unit, hint=hint))
     else:
         first, last = vector(label, value, (2,), hint=hint)

@@ -17,7 +17,7 @@ from .pose import Pose, PoseLike, as_pose
 from .sections import Material, Section, damping_density, inertia_density, stiffness_density
 from .shapes import Inertia, Shape
 from .strains import STRAIN_NAMES, Strains
-from .validate import choice, finite, flag, integer, interval, positive, reals
+from .validate import LARGEST, choice, finite, flag, integer, interval, positive, reals
 
 __all__ = ["Body", "Density", "Frame", "Link", "ReferenceStrain", "Rod", "constant_strain", "helix"]
 
@@ -92,8 +92,10 @@ def _matrices(name: str, value: Density, X: Array) -> Array:
                 f"{name} has shape {entry.shape} at X = {X[k]:g}, but a 6×6 matrix (or its 6 diagonal entries) is "
                 "needed, in the order torsion, bending y, bending z, stretch, shear y, shear z."
             )
-        if not np.all(np.isfinite(entry)):
-            raise ValueError(f"{name} has an entry that is NaN or infinite at X = {X[k]:g}; check what was given.")
+        if not np.all(np.abs(entry) <= LARGEST):
+            raise ValueError(
+                f"{name} has an entry that is NaN, infinite or above {LARGEST:g} at X = {X[k]:g}; check what was given."
+            )
         scale = max(float(np.abs(entry).max()), 1e-300)
         if np.abs(entry - entry.T).max() > 1e-9 * scale:
             worst = float(np.abs(entry - entry.T).max())
@@ -230,9 +232,10 @@ class Rod:
             values = np.array(rows) if len({row.shape for row in rows}) == 1 else np.zeros(len(X))
         else:
             values = np.tile(reals("reference_strain", self.reference_strain), (len(X), 1))
-        if values.shape == (len(X), 6) and not np.all(np.isfinite(values)):
+        if values.shape == (len(X), 6) and not np.all(np.abs(values) <= LARGEST):
             raise ValueError(
-                "reference_strain has an entry that is NaN or infinite; a straight rod is (0, 0, 0, 1, 0, 0)."
+                f"reference_strain has an entry that is NaN, infinite or above {LARGEST:g}; a straight rod is "
+                "(0, 0, 0, 1, 0, 0)."
             )
         if values.shape == (len(X), 6) and np.any(values[:, 3] <= 0.0):
             k = int(np.argmin(values[:, 3]))
@@ -292,7 +295,7 @@ class Frame:
 
     def at(self, offset: PoseLike) -> Frame:
         """The frame at a fixed offset from this one."""
-        return Frame(self.link, self.X, self.offset @ as_pose(offset))
+        return Frame(self.link, self.X, self.offset @ as_pose(offset, name="offset"))
 
 
 @dataclass(frozen=True)
@@ -372,8 +375,8 @@ class Link:
             if isinstance(where, bool) or not isinstance(where, (int, float, np.floating, np.integer)):
                 raise TypeError(f"{self.name}.at({where!r}): a place on a rod needs a number X in [0, 1].")
             X = interval(f"{self.name}.at(X)", where, 0.0, 1.0, hint="X is the fraction of the rod's length.")
-            return Frame(self.name, X, as_pose(offset))
-        return Frame(self.name, None, as_pose(where) @ as_pose(offset))
+            return Frame(self.name, X, as_pose(offset, name="offset"))
+        return Frame(self.name, None, as_pose(where, name="where") @ as_pose(offset, name="offset"))
 
 
 WORLD = Frame("world")

@@ -73,7 +73,8 @@ def unit_axis(name: str, value: AxisLike) -> Array:
             validate.choice(name, value, ["x", "y", "z", "-x", "-y", "-z"], hint="Or give a 3-vector.")
         axis = np.array(_AXES[letter]) * (-1.0 if text.startswith("-") else 1.0)
     else:
-        vector = validate.vector(name, value, (3,), hint='Give a 3-vector or one of "x", "y", "z", "-x", "-y", "-z".')
+        hint = 'Give a 3-vector or one of "x", "y", "z", "-x", "-y", "-z".'
+        vector = validate.vector(name, value, (3,), hint=hint, largest=np.inf)
         largest = np.max(np.abs(vector))
         if largest == 0.0:
             raise ValueError(f"{name} = {vector.tolist()} has no direction: a vector of non-zero length is needed.")

@@ -267,7 +267,7 @@ class Section:
             raise TypeError("Section is only a base class: use Circle, Annulus, Rectangle, Ellipse or CustomSection.")
         kind = type(self).__name__
         factor: float | tuple[float, float]
-        if np.ndim(self.shear_factor) == 0:
+        if not validate.dimensions(self.shear_factor):
             factor = validate.positive(f"{kind}.shear_factor", self.shear_factor)
         else:
             hint = "Give one number or a pair (y, z)."
@@ -306,11 +306,12 @@ class Section:
         hint = "Give a number, a pair (value at X=0, value at X=1), Stepped([...]) or a function of X in [0, 1]."
         if callable(value):
             return value
-        if np.ndim(value) == 0:
+        shape = validate.dimensions(value)
+        if not shape:
             check = validate.non_negative if zero else validate.positive
             return check(label, value, unit=unit, hint=hint)
-        if np.shape(value) != (2,):
-            raise ValueError(f"{label} = {value!r} has shape {np.shape(value)}, which is not a dimension. {hint}")
+        if shape != (2,):
+            raise ValueError(f"{label} = {validate.shown(value)} has shape {shape}, which is not a dimension. {hint}")
         # A tip that runs out in a point is fine as long as no properties are asked for there.
         first, last = (validate.non_negative(f"{label}[{i}]", v, unit=unit, hint=hint) for i, v in enumerate(value))
         if first == last == 0.0 and not zero:

@@ -13,7 +13,7 @@ from .loads import Contact, Density, Dipole, DistributedWrench, Obstacle, PointW
 from .pose import PoseLike, as_pose
 from .shapes import Box, Cylinder, Shape, Sphere
 from .user import UserLoad
-from .validate import unknown_name
+from .validate import shown, unknown_name
 
 __all__ = ["Surroundings"]
 
@@ -186,6 +186,8 @@ class Surroundings:
                 f"hydrodynamics = {hydrodynamics!r} must be a Hydrodynamics, such as Hydrodynamics.circular()."
             )
         entries = [links] if isinstance(links, (Link, str)) or not isinstance(links, Iterable) else list(links)
+        if not entries:
+            raise ValueError("links is empty: give a link, its name, or a list of them.")
         found = []
         for entry in entries:
             if not isinstance(entry, (Link, str)):
@@ -268,6 +270,10 @@ class Surroundings:
         self._check_name(name)
         first = self.link(link.name if isinstance(link, Link) else link)
         second = other.name if isinstance(other, Link) else other
+        if not isinstance(second, str):
+            raise TypeError(
+                f"contact {name!r}: other = {shown(other)} must be a rod, or the name of an obstacle or a rod."
+            )
         rods = [entry.name for entry in self.links if entry.is_rod]
         if second not in self.obstacles and second not in rods:
             if any(entry.name == second for entry in self.links):
@@ -346,8 +352,8 @@ class Surroundings:
         self._check_name(name)
         try:
             if not isinstance(load, UserLoad):
-                load = UserLoad(load, derivatives, tuple(inputs))
-            elif derivatives is not None or tuple(inputs):
+                load = UserLoad(load, derivatives, inputs)  # type: ignore[arg-type]
+            elif derivatives is not None or inputs:
                 raise ValueError("a UserLoad holds its derivatives and inputs already.")
         except (TypeError, ValueError) as error:
             raise type(error)(f"load {name!r}: {error}") from None

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "LARGEST",
     "bounded",
     "choice",
+    "dimensions",
     "finite",
     "flag",
     "integer",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 LONGEST_NAME = 200  # characters
+LARGEST = 1e60  # beyond any quantity; fourth powers of it, and products with them, are still finite
 
 
 def shown(value: object) -> str:
@@ -67,6 +70,8 @@ def finite(field: str, value: object, *, unit: str = "", hint: str = "") -> floa
         raise TypeError(f"{field} = {shown(value)} is not a number{f' ({unit})' if unit else ''}. {hint}".rstrip())
     if not np.isfinite(number):
         raise _fail(field, value, f"must be a finite number{f' in {unit}' if unit else ''}", hint)
+    if abs(number) > LARGEST:
+        raise _fail(field, value, f"no more than {LARGEST:g} in size is possible{f' ({unit})' if unit else ''}", hint)
     return number
 
 
@@ -144,13 +149,25 @@ def _has_flags(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def vector(field: str, value: ArrayLike, shape: tuple[int, ...], *, hint: str = "") -> NDArray[np.float64]:
-    """Return `value` as a read-only float64 array of `shape`; error on wrong size, NaN or infinity."""
+def dimensions(value: object) -> tuple[int, ...]:
+    """The shape of a value as an array; one that nothing has, if its rows differ in length."""
+    try:
+        return np.shape(value)  # type: ignore[arg-type]
+    except ValueError:
+        return (0, 0, 0)
+
+
+def vector(
+    field: str, value: ArrayLike, shape: tuple[int, ...], *, hint: str = "", largest: float = LARGEST
+) -> NDArray[np.float64]:
+    """Return `value` as a read-only float64 array of `shape`; error on wrong size, NaN, infinity, or above `largest`."""
     array = reals(field, value, hint=f"Shape {shape} is needed. {hint}".rstrip())
     if array.shape != shape:
         raise ValueError(f"{field} has shape {array.shape}, but shape {shape} is needed. {hint}".rstrip())
     if not np.all(np.isfinite(array)):
         raise _fail(field, array.tolist(), "every entry must be a finite number", hint)
+    if np.any(np.abs(array) > largest):
+        raise _fail(field, array.tolist(), f"no entry of more than {largest:g} in size is possible", hint)
     array.flags.writeable = False
     return array
 
