@@ -197,7 +197,7 @@ def _frozen(source: Any) -> Source:
     if isinstance(source, (int, float, np.integer, np.floating)):
         number = float(source) if abs(source) < 1e308 else math.inf
         if not math.isfinite(number):
-            raise ValueError(f"Expression: a number in it is not finite, or too large.")
+            raise ValueError("Expression: a number in it is not finite, or too large.")
         return number
     if isinstance(source, (list, tuple, np.ndarray)) and len(source):
         return tuple(_frozen(entry) for entry in source)

@@ -94,7 +94,7 @@ def _matrices(name: str, value: Density, X: Array) -> Array:
             )
         if not np.all(np.abs(entry) <= LARGEST):
             raise ValueError(
-                f"{name} has an entry that is NaN, infinite or above {LARGEST:g} at X = {X[k]:g}; check what was given."
+                f"{name} has an entry that is NaN or infinite at X = {X[k]:g}, or above {LARGEST:g}; check what was given."
             )
         scale = max(float(np.abs(entry).max()), 1e-300)
         if np.abs(entry - entry.T).max() > 1e-9 * scale:

@@ -336,7 +336,7 @@ class Section:
         else:
             result = np.full(X.shape, value)
         zero = zero or always
-        allowed = np.isfinite(result) & ((result >= 0.0) if zero else (result > 0.0))
+        allowed = (result <= validate.LARGEST) & ((result >= 0.0) if zero else (result > 0.0))
         if not np.all(allowed):
             i = int(np.argmin(allowed))
             check = validate.non_negative if zero else validate.positive

@@ -221,7 +221,7 @@ class Strains:
         f = as_basis(order, basis)
         chosen: list[str] = []
         for name in [names] if isinstance(names, str) else names:
-            if name not in STRAIN_NAMES and name not in _PAIRS:
+            if not isinstance(name, str) or (name not in STRAIN_NAMES and name not in _PAIRS):
                 raise unknown_name("strain", str(name), (*STRAIN_NAMES, *_PAIRS))
             chosen.extend(_PAIRS.get(name, (name,)))
         if len(set(chosen)) < len(chosen):
