@@ -127,15 +127,16 @@ def new(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> int:
     """``pliant check``."""
-    from ..io import ModelFileError
+    from ..io import ModelFileError, Problem
 
     try:
         model = _load(options)
         system = model.compile()
-    except ModelFileError as error:
+    except (ValueError, TypeError) as error:  # in the file, or when it is compiled
         if not options.json:
             raise
-        problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in error.problems]
+        found = error.problems if isinstance(error, ModelFileError) else [Problem("", str(error))]
+        problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in found]
         print(json.dumps({"ok": False, "problems": problems}))
         return WRONG
     lines = [str(model), f"inputs: {', '.join(system.input_names) or 'none'}"]
