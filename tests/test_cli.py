@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -137,6 +139,58 @@ def test_examples_are_listed(capsys):
     assert "did you mean 'buckling'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("action", ["run", "show"])
+def test_an_example_without_a_name_lists_them(action, capsys):
+    assert main(["examples", action]) == 2
+    text = capsys.readouterr().out
+    assert text.startswith(f"pliant examples {action} needs a name; there are:")
+    assert all(example.name in text for example in pl.gallery.list_examples())
+
+
+def test_an_interrupted_run_keeps_what_it_computed(arm, capsys, monkeypatch):
+    """As Ctrl-C does: exit code 130, and the file holds the motion until then."""
+    capsys.readouterr()
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+
+    def simulate(*arguments, **options):
+        pl.simulate(arguments[0], 0.01)  # what is to be compiled is, before the clock runs
+        timer.start()
+        return pl.simulate(*arguments, **options)
+
+    monkeypatch.setattr("pliant.io.model.simulate", simulate)
+    try:
+        code = main(["run", "arm.yaml", "--duration", "500", "-u", "cable=5*sin(20*t)**2", "--quiet", "-o", "cut.h5"])
+    finally:
+        timer.cancel()
+    assert code == 130
+    text = capsys.readouterr().out
+    assert "interrupted at t = " in text
+    assert "wrote cut.h5" in text
+    kept = pl.Result.load("cut.h5", pl.load_model(arm).compile())
+    assert not kept.success
+    assert 0.0 < kept.t[-1] < 500
+    assert len(kept.t) > 1
+
+
+def test_check_shows_all_errors_also_a_bad_parent(arm, capsys):
+    text = arm.read_text()
+    arm.write_text(text.replace("parent: arm", "parent: amr").replace("z: ", "zz: ").replace("young: ", "young: -"))
+    capsys.readouterr()
+    assert main(["check", "arm.yaml", "--json"]) == 2
+    found = {problem["path"] for problem in out(capsys)["problems"]}
+    assert found == {"materials.silicone.young", "links.payload.parent", "actuators.cable.zz"}
+
+
+def test_check_shows_what_cannot_be_compiled(arm, capsys):
+    arm.write_text(arm.read_text().replace("    length:", "    points: 1\n    length:"))
+    capsys.readouterr()
+    assert main(["check", "arm.yaml", "--json"]) == 2
+    (problem,) = out(capsys)["problems"]
+    assert "points = 1" in problem["message"]
+    assert main(["check", "arm.yaml"]) == 2
+    assert "points = 1" in capsys.readouterr().err
+
+
 def test_an_example_is_run_with_its_figures(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert main(["examples", "run", "tip_moment", "-o", str(tmp_path)]) == 0
@@ -198,6 +252,8 @@ def test_completion(shell, capsys):
 
 
 MISTAKES = {
+    "directory": (["check", "."], r"'\.' cannot be read as a model file: Is a directory"),
+    "no name": (["check", ""], r"cannot be read as a model file"),
     "no file": (["run", "nothing.yaml"], r"no file 'nothing.yaml'; model files there: arm.yaml"),
     "input": (["statics", "arm.yaml", "-u", "cable"], r"NAME=VALUE"),
     "name": (["statics", "arm.yaml", "-u", "cabel=1"], r"no input named 'cabel'; did you mean 'cable'"),

@@ -185,7 +185,7 @@ def test_rounding_at_the_ends_of_a_table_is_forgiven():
         ((0.5, 1.0), ValueError, ("Table.X", "shape ()", "sequence of numbers")),
         (([[0, 1]] * 4, [0] * 4), ValueError, ("Table.X", "shape (4, 2)")),
         (("abcd", [0] * 4), TypeError, ("Table.X = 'abcd'", "not an array")),
-        (([0, 1], None, "linear"), ValueError, ("Table.values", "each point of X")),
+        (([0, 1], None, "linear"), TypeError, ("Table.values", "each point of X")),
         (([0, 1], ["a", "b"], "linear"), TypeError, ("Table.values", "not an array")),
     ],
 )

@@ -17,7 +17,8 @@ from numpy.polynomial.chebyshev import chebvander
 from numpy.polynomial.legendre import legvander
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.model.validate import choice, integer, interval
+from pliant.model.cost import check_functions
+from pliant.model.validate import choice, integer, interval, reals
 from pliant.quadrature import SAME_POINT, check_breakpoints, default_points, rod_grid
 
 __all__ = [
@@ -130,6 +131,7 @@ def _set_integer(basis: Basis, field: str, minimum: int, hint: str = "") -> None
     """Check a whole-number field of a frozen basis and store it as a Python int."""
     name = f"{type(basis).__name__} {field}"
     object.__setattr__(basis, field, integer(name, getattr(basis, field), minimum=minimum, hint=hint))
+    check_functions(f"{name}: the number of functions", basis.size)
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,7 +248,7 @@ class PiecewiseConstant(Basis):
     @property
     def size(self) -> int:
         """Number of sections."""
-        return len(self.breakpoints) + 1
+        return self.sections if isinstance(self.sections, int) else len(self.sections) + 1
 
     @property
     def degree(self) -> int:
@@ -543,8 +545,8 @@ class Custom(Basis):
         if not callable(function):
             raise TypeError(f"Custom function = {function!r} must be callable: X of shape (n,) -> (n, size).")
         object.__setattr__(self, "_function", function)
-        object.__setattr__(self, "_size", integer("Custom size", size, minimum=1))
-        object.__setattr__(self, "_degree", integer("Custom degree", degree))
+        object.__setattr__(self, "_size", check_functions("Custom size", integer("Custom size", size, minimum=1)))
+        object.__setattr__(self, "_degree", check_functions("Custom degree", integer("Custom degree", degree)))
         object.__setattr__(self, "_breakpoints", check_breakpoints("Custom breakpoints", breakpoints))
         self._values(np.array([0.0, *self._breakpoints, 1.0]))
 
@@ -564,7 +566,7 @@ class Custom(Basis):
         return self._breakpoints
 
     def _values(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        values = np.array(self._function(X), dtype=np.float64)
+        values = reals(f"what {self!r} returned", self._function(X))
         if values.shape != (len(X), self.size):
             raise ValueError(
                 f"{self!r} returned shape {values.shape} for {len(X)} points, but ({len(X)}, {self.size}) "
@@ -615,7 +617,12 @@ def check_independent(basis: Basis) -> None:
             f"the functions of {basis!r} are linearly dependent: function {_listed(zero)} is zero "
             f"on all of [0, 1]. {basis._remedy}"
         )
-    _, singular, directions = np.linalg.svd(samples / norms, full_matrices=False)
+    samples /= norms
+    if len(norms) > 50:  # many functions: the eigenvalues of the Gram matrix are cheap, and decide the clear cases
+        low, high = np.linalg.eigvalsh(samples.T @ samples)[[0, -1]]
+        if low > 1e-10 * high:
+            return
+    _, singular, directions = np.linalg.svd(samples, full_matrices=False)
     if singular[-1] <= _DEPENDENT * singular[0]:
         null = np.abs(directions[-1])
         involved = np.flatnonzero(null > 1e-6 * np.max(null))
@@ -628,7 +635,7 @@ def check_independent(basis: Basis) -> None:
 def _weighted_samples(basis: Basis) -> NDArray[np.float64]:
     """Values at many Gauss points times the roots of the weights, so that A^T A is the Gram matrix."""
     elements = len(basis.breakpoints) + 1
-    enough = max(2 * default_points(basis.degree, elements), 64, basis.size)
+    enough = max(2 * default_points(basis.degree, elements), -(-max(64, basis.size) // elements))
     grid = rod_grid(basis.breakpoints, enough)
     inside = grid.weights > 0
     return np.sqrt(grid.weights[inside])[:, None] * basis(grid.X[inside])

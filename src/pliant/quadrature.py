@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.model.validate import choice, integer, interval
+from pliant.model.cost import PIECES, POINTS, check_pieces
+from pliant.model.validate import choice, integer, interval, shown
 
 __all__ = [
     "SAME_POINT",
@@ -224,7 +225,7 @@ def rod_grid(
     Grid
         The element ends, the points of the rule and the extra points.
     """
-    ends = np.array([0.0, *check_breakpoints("breakpoints", breakpoints), 1.0])
+    ends = np.array([0.0, *check_breakpoints("breakpoints", breakpoints, most=POINTS), 1.0])
     choice("rule", rule, _RULES)
     points = gauss if rule == "gauss" else fejer
     nodes, node_weights = points(integer("points_per_element", points_per_element, minimum=1))
@@ -241,8 +242,8 @@ def rod_grid(
     return Grid(_frozen(X), _frozen(weights), tuple(pairwise(at_ends)))
 
 
-def check_breakpoints(field: str, values: Iterable[object]) -> tuple[float, ...]:
-    """Return `values` as floats; error unless they increase strictly inside (0, 1).
+def check_breakpoints(field: str, values: Iterable[object], *, most: int = PIECES) -> tuple[float, ...]:
+    """Return `values` as floats; error unless they increase strictly inside (0, 1), and are at most `most`.
 
     Parameters
     ----------
@@ -250,13 +251,19 @@ def check_breakpoints(field: str, values: Iterable[object]) -> tuple[float, ...]
         Name to use in the error.
     values : iterable of float
         Values of X.
+    most : int
+        How many there may be.
 
     Returns
     -------
     tuple of float
         The same values.
     """
-    points = tuple(interval(field, x, 0.0, 1.0) for x in values)
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{field} = {shown(values)} must be a sequence of numbers in (0, 1), such as (0.5,).")
+    given = list(values)
+    check_pieces(field, len(given), most)
+    points = tuple(interval(field, x, 0.0, 1.0) for x in given)
     if np.any(np.diff([0.0, *points, 1.0]) <= SAME_POINT):
         raise ValueError(
             f"{field} = {points!r} is not allowed: values must increase and lie strictly between 0 and 1. "

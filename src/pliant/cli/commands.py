@@ -31,7 +31,7 @@ __all__ = [
     "view",
 ]
 
-OK, FAILED, WRONG = 0, 1, 2
+OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 EXTRAS = {"matplotlib": "plot", "viser": "viz", "h5py": "io", "xarray": "io", "ruamel.yaml": "io", "yourdfpy": "urdf"}
 
 
@@ -127,15 +127,16 @@ def new(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> int:
     """``pliant check``."""
-    from ..io import ModelFileError
+    from ..io import ModelFileError, Problem
 
     try:
         model = _load(options)
         system = model.compile()
-    except ModelFileError as error:
+    except (ValueError, TypeError) as error:  # in the file, or when it is compiled
         if not options.json:
             raise
-        problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in error.problems]
+        found = error.problems if isinstance(error, ModelFileError) else [Problem("", str(error))]
+        problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in found]
         print(json.dumps({"ok": False, "problems": problems}))
         return WRONG
     lines = [str(model), f"inputs: {', '.join(system.input_names) or 'none'}"]
@@ -193,15 +194,17 @@ def run(options: argparse.Namespace) -> int:
     data = {
         "success": bool(result.success),
         "message": result.message,
-        "t": [float(result.t[0]), float(result.t[-1])],
+        "t": result.t[[0, -1]].tolist() if len(result.t) else [],
         "steps": result.statistics.steps,
         "wall_time": result.statistics.wall_time,
-        "q": result.q[-1].tolist(),
-        "v": result.v[-1].tolist(),
-        "positions": _where(system, result.q[-1]),
+        "q": result.q[-1].tolist() if len(result.t) else None,
+        "v": result.v[-1].tolist() if len(result.t) else None,
+        "positions": _where(system, result.q[-1]) if len(result.t) else None,
     }
     _print(options, "\n".join(lines), data)
-    return OK if result.success else FAILED
+    if result.success:
+        return OK
+    return INTERRUPTED if result.message.startswith("interrupted") else FAILED
 
 
 def _write_result(result: Result, path: Path) -> None:
@@ -270,13 +273,15 @@ def examples(options: argparse.Namespace) -> int:
     from .. import gallery
 
     found = {example.name: example for example in gallery.list_examples()}
-    if options.action == "list":
+    if options.action == "list" or options.name is None:
         width = max(map(len, found))
         lines = [f"{e.name:{width}s}  {e.title}" for e in found.values()]
         lines.append("run one: pliant examples run NAME [-o DIR]; its source: pliant examples show NAME")
         data = {"examples": [{"name": e.name, "title": e.title, "paper": e.paper} for e in found.values()]}
+        if options.action != "list":
+            lines.insert(0, f"pliant examples {options.action} needs a name; there are:")
         _print(options, "\n".join(lines), data)
-        return OK
+        return OK if options.action == "list" else WRONG
     if options.name not in found:
         from ..model.validate import unknown_name
 

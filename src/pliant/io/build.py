@@ -92,8 +92,10 @@ class _Builder:
         for name, item in links:
             for parent in _references(item.values.get("parent")):
                 self.frame_before(str(parent), dict(frames))
-            if self.refers_to_failure(item.values):  # there will be no robot, but its own errors can be found
-                del item.values["parent"]
+            if self.refers_to_failure(item.values) or not self.parent_exists(item):
+                del item.values[
+                    "parent"
+                ]  # there will be no robot, but its own errors, and those of its parts, can be found
             self.add(name, item)
         for name, item in frames:
             self.add_frame(name, item)
@@ -140,6 +142,15 @@ class _Builder:
             return
         first = [values.pop(key, None) for key in _POSITIONAL.get(item.type, ())]
         self.attempt(item.place, lambda: method(name, *first, **values), name)
+
+    def parent_exists(self, item: Item) -> bool:
+        """Whether the parent of a link is there; an error is noted if not."""
+        try:
+            self.robot.resolve(self.frame(item.values.get("parent")))
+        except (KeyError, TypeError, ValueError) as error:
+            item.place.child("parent").fail(str(error.args[0]))
+            return False
+        return True
 
     def add_frame(self, name: str, item: Item) -> None:
         """Add a frame, unless it was needed before."""

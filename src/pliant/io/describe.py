@@ -9,7 +9,7 @@ import numpy as np
 from ..model.actuators import Negative, Tendon
 from ..model.joints import Fixed
 from ..model.links import WORLD, Body, Frame, Link, Rod
-from ..model.loads import DistributedWrench, PointWrench
+from ..model.loads import DistributedWrench
 from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.routing import Along, HelixOffset
@@ -17,9 +17,9 @@ from ..model.sections import Material
 from ..model.shapes import Inertia
 from .description import ACTUATORS, FLUID, FRAMES, LINKS, LOADS, LOOPS
 from .kinds import WriteError, number
-from .parts import ALONG, MATERIAL
+from .parts import ALONG, MATERIAL, ROUTING
 from .places import write_frame
-from .records import Item
+from .records import Item, Variants
 from .settings import SIMULATION, STATICS
 from .source import Document, Place
 from .water import HYDRODYNAMICS, hydrodynamics_values
@@ -82,8 +82,11 @@ def _known(section: str, values: dict[str, Any] | None, fields: Any) -> dict[str
     return values or {}
 
 
-def _item(kind: str, **values: Any) -> Item:
-    return Item(_NOWHERE, kind, values)
+def _item(kinds: Variants, kind: str, part: Any, **own: Any) -> Item:
+    """All keys of a part: what is given here, and of the same name in the part otherwise; so no key is forgotten."""
+    fields = kinds.records[kind].fields
+    assert set(own) <= set(fields), f"{kind}: {sorted(set(own) - set(fields))} are no keys"
+    return Item(_NOWHERE, kind, {key: own[key] if key in own else getattr(part, key) for key in fields})
 
 
 def _given(pose: Pose) -> Pose | None:
@@ -118,19 +121,17 @@ def _link(link: Link, materials: dict[Material, str]) -> Any:
     path = f"links.{link.name}"
     if isinstance(link.content, Rod):
         rod = link.content
-        own = {key: getattr(rod, key) for key in LINKS.records["rod"].fields if key not in hanging}
-        if rod.material is not None:
-            own["material"] = materials[rod.material]
-        return LINKS.write(_item("rod", **hanging, **own), path)
-    return LINKS.write(_item("body", **hanging, **_body(link.content)), path)
+        material = None if rod.material is None else materials[rod.material]
+        return LINKS.write(_item(LINKS, "rod", rod, **hanging, material=material), path)
+    return LINKS.write(_item(LINKS, "body", link.content, **hanging, **_body(link.content)), path)
 
 
 def _body(body: Body) -> dict[str, Any]:
     inertia = body.inertia
+    own: dict[str, Any] = dict.fromkeys(("mass", "density", "com", "inertia"))
     if inertia is None:
-        return {"shape": body.shape}
-    com = inertia.com if np.any(inertia.com) else None
-    own: dict[str, Any] = {"shape": body.shape, "mass": inertia.mass, "com": com}
+        return own
+    own |= {"mass": inertia.mass, "com": inertia.com if np.any(inertia.com) else None}
     if body.shape is not None and Inertia.of(body.shape, mass=inertia.mass, com=inertia.com) == inertia:
         return own
     matrix = inertia.inertia
@@ -157,21 +158,21 @@ def _actuators(robot: Robot) -> dict[str, Any]:
     out = {name: _line(tendon, f"actuators.{name}") for name, tendon in robot.tendons.items()}
     for name, motor in robot.motors.items():
         limit = motor.limit if np.isfinite(motor.limit) else None
-        own = {key: getattr(motor, key) for key in ("link", "dof", "control", "kp", "kd")}
-        out[name] = ACTUATORS.write(_item("motor", **own, limit=limit), f"actuators.{name}")
+        out[name] = ACTUATORS.write(_item(ACTUATORS, "motor", motor, limit=limit), f"actuators.{name}")
     for name, motion in robot.motions.items():
-        out[name] = ACTUATORS.write(_item("motion", link=motion.link, dof=motion.dof), f"actuators.{name}")
+        out[name] = ACTUATORS.write(_item(ACTUATORS, "motion", motion), f"actuators.{name}")
     for name, stress in robot.stresses.items():
-        out[name] = ACTUATORS.write(_item("stress", rod=stress.rod, stress=stress.stress), f"actuators.{name}")
+        out[name] = ACTUATORS.write(_item(ACTUATORS, "stress", stress), f"actuators.{name}")
     return out
 
 
 def _line(tendon: Tendon, path: str) -> Any:
     """A tendon, push rod or chamber."""
-    own: dict[str, Any] = {}
+    own: dict[str, Any] = dict.fromkeys(ROUTING)
     kind, place = "tendon", "path"
     if isinstance(tendon.factor, Negative):
-        kind, place, own = "chamber", "rod", {"area": tendon.factor.function}
+        kind, place = "chamber", "rod"
+        own["area"] = tendon.factor.function
     elif callable(tendon.factor):
         raise WriteError(
             f"{path}: its factor {tendon.factor!r} is a Python function, which cannot be written to a model file."
@@ -179,10 +180,8 @@ def _line(tendon: Tendon, path: str) -> Any:
     elif tendon.factor == -1.0 and tendon.push:
         kind = "push_rod"
     elif tendon.factor != 1.0:
-        kind, place, own = "chamber", "rod", {"area": -tendon.factor}
-    else:
-        options = ("control", "stiffness", "damping", "rest_length", "friction", "slip_speed", "push")
-        own = {key: getattr(tendon, key) for key in options}
+        kind, place = "chamber", "rod"
+        own["area"] = -tendon.factor
     if len(tendon.path) == 1 and isinstance(tendon.path[0], Along):
         piece = tendon.path[0]
         if piece.breaks:
@@ -194,7 +193,7 @@ def _line(tendon: Tendon, path: str) -> Any:
             _along(piece, f"{path}.{place}[{k}]") if isinstance(piece, Along) else write_frame(piece, path)
             for k, piece in enumerate(tendon.path)
         ]
-    return ACTUATORS.write(_item(kind, **own), path)
+    return ACTUATORS.write(_item(ACTUATORS, kind, tendon, **own), path)
 
 
 def _along(piece: Along, path: str) -> Any:
@@ -221,7 +220,7 @@ def _hydrodynamics(robot: Robot) -> list[Any]:
     for name, effect in robot.hydrodynamics.items():
         kind, values = hydrodynamics_values(effect)
         path = f"hydrodynamics.{name}"
-        written = HYDRODYNAMICS.write(_item(kind, links=[name], **values), path)
+        written = HYDRODYNAMICS.write(_item(HYDRODYNAMICS, kind, effect, links=[name], **values), path)
         if out and {**out[-1], "links": None} == {**written, "links": None}:
             before = out[-1]["links"]
             out[-1]["links"] = [*(before if isinstance(before, list) else [before]), name]
@@ -233,27 +232,17 @@ def _hydrodynamics(robot: Robot) -> list[Any]:
 def _loads(robot: Robot) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, wrench in robot.wrenches.items():
-        own = {"axes": wrench.axes, "constant": wrench.constant or None, **_nonzero(wrench)}
         if isinstance(wrench, DistributedWrench):
-            item = _item("distributed_wrench", rod=wrench.rod, **own)
+            item = _item(LOADS, "distributed_wrench", wrench)
         else:
             place = Frame(wrench.frame.link, wrench.frame.X)
-            item = _item("wrench", parent=place, offset=_given(wrench.frame.offset), **own)
+            item = _item(LOADS, "wrench", wrench, parent=place, offset=_given(wrench.frame.offset))
         out[name] = LOADS.write(item, f"loads.{name}")
     for name, dipole in robot.dipoles.items():
-        out[name] = LOADS.write(_item("dipole", place=dipole.place, moment=dipole.moment), f"loads.{name}")
-    for name, o in robot.obstacles.items():
-        own = {"parent": _where(o.parent), "pose": _given(o.pose), "inside": o.inside or None}
-        out[name] = LOADS.write(_item("obstacle", shape=o.shape, **own), f"loads.{name}")
+        out[name] = LOADS.write(_item(LOADS, "dipole", dipole), f"loads.{name}")
+    for name, obstacle in robot.obstacles.items():
+        own = {"parent": _where(obstacle.parent), "pose": _given(obstacle.pose)}
+        out[name] = LOADS.write(_item(LOADS, "obstacle", obstacle, **own), f"loads.{name}")
     for name, contact in robot.contacts.items():
-        own = {key: getattr(contact, key) for key in LOADS.records["contact"].fields}
-        out[name] = LOADS.write(_item("contact", **own), f"loads.{name}")
+        out[name] = LOADS.write(_item(LOADS, "contact", contact), f"loads.{name}")
     return out
-
-
-def _nonzero(wrench: PointWrench | DistributedWrench) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in (("force", wrench.force), ("moment", wrench.moment))
-        if callable(value) or np.any(np.asarray(value))
-    }

@@ -13,6 +13,7 @@ from .functions import Function
 from .kinds import Choice, Flag, Kind, ListOf, MappingOf, Name, Number, Numbers, Text, Whole
 from .parts import (
     JOINT,
+    LOOP_JOINT,
     MATERIAL,
     MATERIAL_OR_NAME,
     OBSTACLE_SHAPE,
@@ -56,6 +57,7 @@ LINKS = Variants(
             points=_WHOLE,
             magnus=Choice((2, 4)),
             collocation=_FLAG,
+            integration=Choice(("magnus", "spectral")),
         ),
         Record(
             "body",
@@ -72,7 +74,7 @@ LINKS = Variants(
 )
 
 FRAMES = Record("frame", None, Robot.add_frame, parent=FRAME, offset=POSE)
-LOOPS = Record("loop", None, Robot.add_loop, a=FRAME, b=FRAME, joint=JOINT)
+LOOPS = Record("loop", None, Robot.add_loop, a=FRAME, b=FRAME, joint=LOOP_JOINT)
 FLUID = Record("fluid", None, [Robot.set_fluid, Fluid], density=_NUMBER, current=Numbers((3,)))
 
 

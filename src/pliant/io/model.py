@@ -20,7 +20,7 @@ from ..solve.statics import Equilibrium, solve_statics
 from ..system import System
 from .build import build
 from .describe import describe
-from .source import Document, Place, load_text, parse
+from .source import Document, Place, check_tree, load_text, parse
 
 __all__ = ["Model", "dump_model", "load_model", "save_model"]
 
@@ -170,6 +170,8 @@ def load_model(source: str | Path | Mapping[str, Any]) -> Model:
     ------
     ModelFileError
         With everything that is wrong in the file, each with line, column and path.
+    OSError
+        If there is no such file, or it cannot be read.
 
     Examples
     --------
@@ -180,6 +182,7 @@ def load_model(source: str | Path | Mapping[str, Any]) -> Model:
     """
     if isinstance(source, Mapping):
         place = Place(source, Document("<dict>"))
+        check_tree(place)
     else:
         text, name, is_json = load_text(source)
         place = parse(text, name, is_json=is_json)

@@ -7,8 +7,9 @@ from typing import Any
 
 from .. import basis as bases
 from ..basis import BASIS_KINDS, Basis
-from ..model.joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from ..model.joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ..model.loads import HalfSpace
+from ..model.loops import NO_SPRING
 from ..model.routing import Along, helical_routing
 from ..model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Section
 from ..model.shapes import Box, Cylinder, Ellipsoid, Sphere
@@ -25,6 +26,7 @@ __all__ = [
     "BASIS",
     "HELIX",
     "JOINT",
+    "LOOP_JOINT",
     "MATERIAL",
     "MATERIAL_OR_NAME",
     "OBSTACLE_SHAPE",
@@ -111,19 +113,32 @@ _SPRING: dict[str, Kind] = {
     "damping": Numbers((), (-1,), (-1, -1)),
     "rest": Numbers((), (-1,)),
 }
+_RIGID = dict.fromkeys(
+    _SPRING, "a fixed joint does not move; use Free with stiffness and damping for an elastic mount."
+)
+_JOINTS: dict[type[Joint], dict[str, Kind]] = {
+    Revolute: {"axis": AXIS},
+    Prismatic: {"axis": AXIS},
+    Helical: {"axis": AXIS, "pitch": _NUMBER},
+    Universal: {"axis1": AXIS, "axis2": AXIS},
+    Cylindrical: {"axis": AXIS},
+    Planar: {"normal": AXIS},
+    Spherical: {},
+}
+_FIXED = Record("Fixed", Fixed, None, _RIGID)
 JOINT = Variants(
     "joint",
     [
-        Record("Fixed", Fixed),
-        Record("Revolute", Revolute, axis=AXIS, **_SPRING),
-        Record("Prismatic", Prismatic, axis=AXIS, **_SPRING),
-        Record("Helical", Helical, axis=AXIS, pitch=_NUMBER, **_SPRING),
-        Record("Universal", Universal, axis1=AXIS, axis2=AXIS, **_SPRING),
-        Record("Cylindrical", Cylindrical, axis=AXIS, **_SPRING),
-        Record("Planar", Planar, normal=AXIS, **_SPRING),
-        Record("Spherical", Spherical, **_SPRING),
+        _FIXED,
+        *(Record(joint.__name__, joint, **own, **_SPRING) for joint, own in _JOINTS.items()),
         Record("Free", Free, **_SPRING),
     ],
+)
+_LOOP = dict.fromkeys(_SPRING, NO_SPRING)
+LOOP_JOINT = Variants(
+    "joint of a loop",
+    [_FIXED, *(Record(f"Loop{joint.__name__}", joint, None, _LOOP, **own) for joint, own in _JOINTS.items())],
+    names={f"Loop{joint.__name__}": joint.__name__ for joint in _JOINTS},
 )
 
 # ---------------------------------------------------------------- strains and their bases

@@ -22,6 +22,9 @@ from .source import FAILED, Place, suggestion
 __all__ = ["Item", "Record", "Variants", "parameter_docs"]
 
 
+_OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
 @dataclass(frozen=True)
 class Item:
     """A part that the builder will add: where it stands, its type, and its arguments."""
@@ -42,11 +45,26 @@ class Record(Kind):
         Called with the keys as arguments. None: an `Item` for the builder.
     like : callable or sequence of callables
         From whose signatures (the first) and docstrings the needed keys and their meaning are taken; `make` if left out.
+    without : mapping
+        Parameters of `like` that are no keys, each with the reason, which is shown to who writes them nevertheless.
     fields : kinds of the keys
+
+    Raises
+    ------
+    TypeError
+        If a parameter of `like` is neither a key nor in `without`: it could be given in Python but not in a file.
     """
 
-    def __init__(self, name: str, make: Callable[..., Any] | None, like: Any = None, /, **fields: Kind) -> None:
-        self.name, self.make, self.fields = name, make, fields
+    def __init__(
+        self,
+        name: str,
+        make: Callable[..., Any] | None,
+        like: Any = None,
+        without: Mapping[str, str] | None = None,
+        /,
+        **fields: Kind,
+    ) -> None:
+        self.name, self.make, self.fields, self.without = name, make, fields, dict(without or {})
         sources = list(like) if isinstance(like, (list, tuple)) else [like if like is not None else make]
         parameters = inspect.signature(sources[0]).parameters if sources[0] is not None else {}
         self.required = {
@@ -55,6 +73,16 @@ class Record(Kind):
         self.defaults = {
             key: parameters[key].default for key in fields if key in parameters and key not in self.required
         }
+        forgotten = [
+            key
+            for key, parameter in parameters.items()
+            if parameter.kind not in _OPEN and key not in ("self", *fields, *self.without) and (key != "name" or make)
+        ]
+        if forgotten:
+            raise TypeError(
+                f"model files: {name!r} has no key for {', '.join(forgotten)} of {getattr(sources[0], '__qualname__', sources[0])}. "
+                "Say of which kind it is, or why it cannot be in a file."
+            )
         self._sources = sources
         self.notes: dict[str, str] = {}  # meaning of keys that no docstring explains
         self.aliases: dict[str, str] = {}
@@ -81,7 +109,11 @@ class Record(Kind):
             if key == tag:
                 continue
             if key not in self.fields:
-                child.fail(f"unknown key {str(key)!r}; {suggestion(str(key), self.fields, self.aliases)}", at_key=True)
+                if key in self.without:
+                    child.fail(f"{str(key)!r} is not allowed here: {self.without[key]}", at_key=True)
+                else:
+                    known = suggestion(str(key), self.fields, self.aliases)
+                    child.fail(f"unknown key {str(key)!r}; {known}", at_key=True)
                 good = False
                 continue
             if child.value is None and key not in self.required:
@@ -110,7 +142,7 @@ class Record(Kind):
     def write(self, value: Any, path: str, tag: Mapping[str, Any] | None = None) -> Any:
         out = dict(tag or {})
         for key, kind in self.fields.items():
-            entry = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+            entry = value.get(key) if isinstance(value, Mapping) else getattr(value, key)
             if entry is None or (key in self.defaults and _same(entry, self.defaults[key])):
                 continue
             out[key] = kind.write(entry, f"{path}.{key}")

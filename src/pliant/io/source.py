@@ -6,16 +6,23 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FAILED", "Document", "ModelFileError", "Place", "Problem", "load_text", "parse", "suggestion"]
+from ..model.validate import shown
+
+__all__ = ["FAILED", "Document", "ModelFileError", "Place", "Problem", "check_tree", "load_text", "parse", "suggestion"]
 
 FAILED: Any = object()
 """What reading gives where the file is wrong; the error has been noted."""
 
 _LARGEST = 200_000  # values in a file, with everything that aliases repeat
+_LONGEST = 10_000_000  # characters
+_DEEPEST = 40  # levels; a description has less than ten
+_BRACKETS = 200  # open ones, also in comments and text; the parser takes a time that grows with their square
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ class Place:
             at = tuple(n + 1 for n in marks.key(key))
         except (AssertionError, KeyError, TypeError, AttributeError):
             pass  # no positions: made by a program, or taken over from another mapping
-        return Place(self.value[key], self.document, (*self.path, str(key)), line, column, at)
+        return Place(_plain(self.value[key]), self.document, (*self.path, str(key)), line, column, at)
 
     def children(self) -> Iterator[tuple[Any, Place]]:
         """Keys and values of a mapping."""
@@ -129,7 +136,7 @@ class Place:
             except (AssertionError, KeyError, TypeError, AttributeError):
                 pass
             path = (*self.path[:-1], f"{self.path[-1]}[{k}]") if self.path else (f"[{k}]",)
-            out.append(Place(entry, self.document, path, line, column, (line, column)))
+            out.append(Place(_plain(entry), self.document, path, line, column, (line, column)))
         return out
 
     def blame(self, message: str) -> None:
@@ -141,6 +148,11 @@ class Place:
             if found and (best is None or found.start() < best[0]):
                 best = found.start(), child
         (self if best is None else best[1]).fail(message)
+
+
+def _plain(value: Any) -> Any:
+    """The value; of an anchored true or false, which the parser gives as a whole number, a bool."""
+    return bool(value) if type(value).__name__ == "ScalarBoolean" else value
 
 
 def suggestion(name: str, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> str:
@@ -179,7 +191,7 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
     except ImportError:
         raise ImportError("model files need ruamel.yaml: pip install 'pliant[io]'.") from None
-    document = Document(name)
+    _check_length(text, name)
     if is_json:
         try:
             json.loads(text)
@@ -187,6 +199,8 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
             raise ModelFileError(
                 name, [Problem("", f"not valid JSON: {error.msg}.", error.lineno, error.colno)]
             ) from None
+        except (RecursionError, ValueError) as error:  # nested too deeply; a number of thousands of digits
+            raise ModelFileError(name, [Problem("", f"not valid JSON: {error}.")]) from None
         text = text.replace("\t", " ")  # JSON is YAML but for tabs
     try:
         data = YAML(typ="rt").load(text)
@@ -196,45 +210,112 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
         hint = " Check how far this line and the ones around it are indented." if "block" in what else ""
         at = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
         raise ModelFileError(name, [Problem("", f"not valid YAML: {what}.{hint}", *at)]) from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        raise ModelFileError(name, [Problem("", f"not valid YAML: {error}.")]) from None
-    _check_size(data, document)
-    return Place(data, document, (), 1, 1)
+    except RecursionError:
+        raise ModelFileError(name, [Problem("", "not valid YAML: it is nested too deeply.")]) from None
+    except Exception as error:  # the parser raises whatever its parts raise
+        what = "does an anchor (&) refer to itself, or is a tag (!) or number malformed"
+        what = str(error) if isinstance(error, YAMLError) else f"{what}? ({type(error).__name__}: {error})"
+        raise ModelFileError(name, [Problem("", f"not valid YAML: {what.strip()}.")]) from None
+    if data is None:
+        raise ModelFileError(name, [Problem("", "it is empty: a model needs at least the section links.")])
+    place = Place(data, Document(name), (), 1, 1)
+    check_tree(place)
+    return place
 
 
-def load_text(source: str | Path) -> tuple[str, str, bool]:
+def load_text(source: str | PathLike[str]) -> tuple[str, str, bool]:
     """Text, name and whether it is JSON, of a path or of text itself."""
-    if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("{") or ": " in source):
-        return source, "<text>", _is_json(source)
+    if not isinstance(source, (str, PathLike)):
+        raise TypeError(f"source = {shown(source)} must be the path of a model file, its text, or a dictionary.")
+    if isinstance(source, str):
+        if not source.strip():
+            raise ModelFileError("<text>", [Problem("", "it is empty; give the path of a model file, or its text.")])
+        if "\n" in source or source.lstrip().startswith("{") or ": " in source:
+            return source, "<text>", _is_json(source)
     path = Path(source)
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(_LONGEST + 1)
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"there is no model file {str(path)!r}; give the path of a .yaml or .json file."
+            f"there is no model file {shown(str(path))}; give the path of a .yaml or .json file."
         ) from None
-    except UnicodeDecodeError:
-        raise ModelFileError(str(path), [Problem("", "not a text file (UTF-8 is needed).")]) from None
-    return text, str(path), path.suffix.lower() == ".json"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        kind = type(error) if isinstance(error, OSError) else ValueError
+        text = f"{shown(str(path))} cannot be read as a model file: {why}. Give the path of a .yaml or .json file."
+        raise kind(text) from None
+    try:
+        return content.decode("utf-8-sig"), str(path), path.suffix.lower() == ".json"
+    except UnicodeDecodeError as error:
+        if len(content) <= _LONGEST:
+            at = f"byte {error.start} is {content[error.start]:#04x}"
+            raise ModelFileError(str(path), [Problem("", f"not a text file (UTF-8 is needed; {at}).")]) from None
+        return content.decode("utf-8", "replace"), str(path), False  # refused for its length
 
 
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
 
-def _check_size(data: Any, document: Document) -> None:
-    """Refuse files that aliases blow up."""
-    count, stack = 0, [data]
+# ---------------------------------------------------------------- what any file must obey
+
+
+def _check_length(text: str, name: str) -> None:
+    """Refuse what is too long before it is parsed, which takes a tenth of a millisecond for each value."""
+    values = sum(map(text.count, (",", "\n", ": ")))
+    if len(text) > _LONGEST or values > _LARGEST:
+        size = f"{len(text)} characters" if len(text) > _LONGEST else f"about {values} values"
+        raise ModelFileError(
+            name, [Problem("", f"it has {size}; at most {_LONGEST} characters and {_LARGEST} values are allowed.")]
+        )
+    depth = 0
+    for bracket in re.finditer(r"[\[\]{}]", text):
+        depth += 1 if bracket.group() in "[{" else -1
+        if depth > _BRACKETS:
+            line = text.count("\n", 0, bracket.start()) + 1
+            raise ModelFileError(
+                name, [Problem("", f"more than {_BRACKETS} brackets are open; it is nested too deeply.", line, 1)]
+            )
+
+
+def check_tree(place: Place) -> None:
+    """Refuse what aliases blow up, what is nested deeper than any description, and keys that are not text.
+
+    Raises
+    ------
+    ModelFileError
+        With the first that is found.
+    """
+    count, stack = 0, [(place.value, place.path)]
     while stack:
-        value = stack.pop()
+        value, path = stack.pop()
         count += 1
+        why = ""
         if count > _LARGEST:
-            raise ModelFileError(document.name, [Problem("", f"it has more than {_LARGEST} values.")])
+            why = f"it has more than {_LARGEST} values (with everything that aliases repeat)."
+        elif len(path) > _DEEPEST:
+            why = f"it is nested deeper than {_DEEPEST} levels."
+        if why:
+            raise ModelFileError(place.document.name, [Problem(".".join(path[:6]), why)])
         if isinstance(value, Mapping):
-            stack.extend(value.values())
+            for key in value:
+                if not isinstance(key, str):
+                    _refuse_key(place.document.name, value, path, key)
+            stack.extend((entry, (*path, str(key))) for key, entry in value.items())
         elif isinstance(value, (list, tuple)):
-            stack.extend(value)
+            stack.extend((entry, (*path, f"[{k}]")) for k, entry in enumerate(value))
+
+
+def _refuse_key(name: str, mapping: Any, path: tuple[str, ...], key: Any) -> None:
+    line: int | None = None
+    column: int | None = None
+    with suppress(AttributeError, KeyError, TypeError):
+        line, column = (n + 1 for n in mapping.lc.key(key))
+    word = {"True": "true", "False": "false", "None": "null"}.get(str(key), shown(key))
+    message = f"the key {word} is not text; if it is a name, write it in quotes."
+    raise ModelFileError(name, [Problem(".".join(path), message, line, column)])

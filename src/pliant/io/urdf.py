@@ -14,7 +14,8 @@ from ..model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.shapes import Box, Cylinder, Inertia, Shape, Sphere
-from ..model.validate import choice
+from ..model.validate import choice, shown
+from .source import ModelFileError, Problem
 
 __all__ = ["ImportedRobot", "UrdfJoint", "load_urdf", "read_urdf"]
 
@@ -83,6 +84,11 @@ def load_urdf(
         One body for each link; its frame is the link's, its joint that which carries the link. Links on fixed joints are
         welded to what carries them, also if they have no mass (tool frames).
 
+    Raises
+    ------
+    ModelFileError
+        If the file is not complete XML, or what it says makes no robot.
+
     Warns
     -----
     UserWarning
@@ -103,7 +109,10 @@ def read_urdf(
     """Read a URDF file, with the limits of its joints and notes on what was left out; see `load_urdf`."""
     choice("base", base, ("fixed", "free"))
     parsed = _parse(Path(path))
-    return _Importer(parsed, base, gravity).run()
+    try:
+        return _Importer(parsed, base, gravity).run()
+    except (TypeError, ValueError) as error:
+        raise _wrong(Path(path), str(error)) from None
 
 
 def _parse(path: Path) -> Any:
@@ -113,11 +122,39 @@ def _parse(path: Path) -> Any:
         raise ImportError("reading URDF needs yourdfpy: pip install 'pliant[urdf]'.") from None
     if not path.is_file():
         raise FileNotFoundError(f"there is no URDF file {str(path)!r}.")
+    _check_xml(path)
     try:
         loaded = yourdfpy.URDF.load(str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False)
     except Exception as error:  # the parser raises whatever its parts raise
-        raise ValueError(f"{path}: not a readable URDF file: {error}") from None
+        raise _wrong(path, f"not a readable URDF file: {error}") from None
     return loaded.robot
+
+
+def _wrong(path: Path, message: str, *at: int) -> ModelFileError:
+    return ModelFileError(str(path), [Problem("", message, *at)])
+
+
+def _check_xml(path: Path) -> None:
+    """Error unless the file is complete XML of a robot; the parser of URDF repairs what is cut off, and opens entities."""
+    from xml.parsers import expat
+
+    tags: list[str] = []
+
+    def refuse(*_declaration: object) -> None:
+        raise _wrong(
+            path, "a URDF file has no document type or entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1
+        )
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = lambda tag, _attributes: tags.append(tag)
+    try:
+        parser.Parse(path.read_bytes(), True)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise _wrong(path, f"not complete XML: {what}. Was the file cut off?", error.lineno, error.offset + 1) from None
+    if tags[0] != "robot":
+        raise _wrong(path, f"not a URDF file: its root is <{shown(tags[0])[1:-1]}>, but <robot> is needed.")
 
 
 class _Importer:
@@ -128,9 +165,12 @@ class _Importer:
         self.robot = Robot(parsed.name or "robot", gravity=gravity)
         self.joints: dict[str, UrdfJoint] = {}
         self.notes: list[str] = []
+        self.reached: set[str] = set()
 
     def run(self) -> ImportedRobot:
         links = {link.name: link for link in self.parsed.links}
+        if not links:
+            raise ValueError("URDF file: it has no links.")
         carried: dict[str, list[Any]] = {}
         for joint in self.parsed.joints:
             for end in (joint.parent, joint.child):
@@ -143,12 +183,18 @@ class _Importer:
             raise ValueError(
                 f"URDF link {twice[0]!r} is carried by several joints; close loops with add_loop afterwards."
             )
+        for kind, parts in (("link", self.parsed.links), ("joint", self.parsed.joints)):
+            names = [part.name for part in parts]
+            double = sorted({str(name) for name in names if names.count(name) > 1})
+            if double:
+                raise ValueError(f"URDF file: there are several {kind}s named {double[0]!r}; names must differ.")
         roots = [name for name in links if name not in children]
         if len(roots) != 1:
             raise ValueError(
                 f"URDF file: exactly one root link is needed, but there are {len(roots)}: {', '.join(roots)}."
             )
         (root,) = roots
+        self.reached.add(root)
         is_world = root == "world"
         if is_world and links[root].inertial is not None and (links[root].inertial.mass or 0) > 0:
             self.notes.append("link 'world' is the world itself; its inertia was left out")
@@ -157,10 +203,16 @@ class _Importer:
         stack = [(joint, is_world) for joint in reversed(carried.get(root, []))]
         while stack:
             joint, at_world = stack.pop()
+            self.reached.add(joint.child)
             floats = at_world and self.base == "free" and joint.type == "fixed"
             kind = Free() if floats else self.joint(joint)
             self.add(links[joint.child], None if at_world else self.name(joint.parent), kind, _pose(joint.origin))
             stack += [(child, False) for child in reversed(carried.get(joint.child, []))]
+        lost = [name for name in links if name not in self.reached]
+        if lost:
+            raise ValueError(
+                f"URDF link {lost[0]!r} hangs on itself through its joints; a tree with one root is needed."
+            )
         return ImportedRobot(self.robot, self.joints, tuple(self.notes))
 
     def name(self, name: str) -> str:
@@ -179,8 +231,8 @@ class _Importer:
             self.warn(f"joint {joint.name!r} mimics {joint.mimic.joint!r}; here it moves on its own")
         damping = 0.0
         if joint.dynamics is not None:
-            damping = joint.dynamics.damping or 0.0
-            if joint.dynamics.friction:
+            damping = float(joint.dynamics.damping or 0.0)  # the parser leaves them as text
+            if float(joint.dynamics.friction or 0.0):
                 self.warn(f"joint {joint.name!r}: dry friction was left out")
         axis = [1.0, 0.0, 0.0] if joint.axis is None else np.asarray(joint.axis, dtype=float)
         makers = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar}

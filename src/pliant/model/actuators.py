@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .cost import check_pieces
 from .joints import Joint
 from .links import Frame
 from .routing import Along
-from .validate import choice, non_negative, positive
+from .validate import choice, finite, flag, integer, non_negative, positive, vector
 
 __all__ = ["InternalStress", "Motor", "Negative", "PrescribedMotion", "Stretch", "Tendon"]
 
@@ -29,7 +30,7 @@ class Negative:
 
     def __call__(self, X: float) -> float:
         """Its value at X."""
-        return -float(self.function(X))
+        return -positive(f"area(X={X:g})", self.function(X), unit="m²")
 
 
 @dataclass(frozen=True)
@@ -78,29 +79,36 @@ class Tendon:
 
     def __post_init__(self) -> None:
         """Check the values."""
+        check_pieces("path", len(self.path))
         if not self.path:
             raise ValueError("its path is empty: give a rod, or a list of rods, Along(...) and frames.")
         if len(self.path) == 1 and isinstance(self.path[0], Frame):
             raise ValueError("its path is a single point; give at least two, or a stretch along a rod.")
         choice("control", self.control, ("tension", "length", "elastic"))
-        non_negative("damping", self.damping, unit="N s/m")
-        non_negative("friction", self.friction, hint="The coefficient of friction; 0 for none.")
+        self._set("damping", non_negative("damping", self.damping, unit="N s/m"))
+        self._set("friction", non_negative("friction", self.friction, hint="The coefficient of friction; 0 for none."))
+        self._set("push", flag("push", self.push))
+        if not callable(self.factor):
+            self._set("factor", finite("factor", self.factor))
         if self.slip_speed is not None:
-            positive("slip_speed", self.slip_speed, unit="m/s")
+            self._set("slip_speed", positive("slip_speed", self.slip_speed, unit="m/s"))
             if self.friction == 0.0:
                 raise ValueError("slip_speed is for a tendon with friction; give friction, or leave it out.")
         if self.push and self.control == "elastic":
             raise ValueError("push=True makes no sense for an elastic tendon, which goes slack.")
         if self.rest_length is not None:
-            positive("rest_length", self.rest_length, unit="m")
+            self._set("rest_length", positive("rest_length", self.rest_length, unit="m"))
         if self.control == "elastic":
             if self.stiffness is None:
                 raise ValueError("an elastic tendon needs stiffness [N/m].")
-            positive("stiffness", self.stiffness, unit="N/m")
+            self._set("stiffness", positive("stiffness", self.stiffness, unit="N/m"))
         elif self.stiffness is not None or self.damping or self.rest_length is not None:
             raise ValueError("stiffness, damping and rest_length are for control='elastic'.")
         if self.control != "tension" and self.factor != 1.0:
             raise ValueError("a push rod or chamber is controlled by its force or pressure.")
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def along(self) -> tuple[Along, ...]:
@@ -110,7 +118,7 @@ class Tendon:
     def weight(self, X: Array) -> Array:
         """`factor` at points X."""
         if callable(self.factor):
-            return np.array([float(self.factor(float(x))) for x in X])
+            return np.array([finite(f"factor(X={x:g})", self.factor(float(x))) for x in X])
         return np.full(len(X), float(self.factor))
 
 
@@ -167,10 +175,11 @@ class Motor:
     def __post_init__(self) -> None:
         """Check the values."""
         choice("control", self.control, ("torque", "position", "velocity"))
-        non_negative("kp", self.kp)
-        non_negative("kd", self.kd)
-        if isinstance(self.limit, bool) or not isinstance(self.limit, (int, float)) or not self.limit > 0:
-            raise ValueError(f"limit = {self.limit!r} is not allowed: it must be positive (infinite for none).")
+        object.__setattr__(self, "dof", integer("dof", self.dof))
+        object.__setattr__(self, "kp", non_negative("kp", self.kp))
+        object.__setattr__(self, "kd", non_negative("kd", self.kd))
+        if not (isinstance(self.limit, (float, np.floating)) and self.limit == np.inf):
+            object.__setattr__(self, "limit", positive("limit", self.limit, hint="Leave it out for none."))
         if self.control == "torque" and (self.kp or self.kd):
             raise ValueError("kp and kd are for control='position' or 'velocity'.")
         if self.control == "position" and self.kp == 0.0:
@@ -200,16 +209,11 @@ class InternalStress:
 
     def at(self, X: Array) -> Array:
         """Λ at points X, (m, 6)."""
-        try:
-            if callable(self.stress):
-                values = np.array([np.asarray(self.stress(float(x)), dtype=float) for x in X])
-            else:
-                values = np.tile(np.asarray(self.stress, dtype=float), (len(X), 1))
-        except (TypeError, ValueError):
-            values = np.zeros(0)
-        if values.shape != (len(X), 6) or not np.all(np.isfinite(values)):
-            raise ValueError(
-                "stress must be six finite numbers (moments about x, y, z, forces along x, y, z in section axes), or a "
-                f"function of X in [0, 1] that returns them; got shape {values.shape[1:]}."
-            )
-        return values
+        hint = (
+            "Give six finite numbers (moments about x, y, z, forces along x, y, z in section axes), or a function of X in "
+            "[0, 1] that returns them."
+        )
+        if callable(self.stress):
+            rows = [vector(f"stress(X={x:g})", self.stress(float(x)), (6,), hint=hint) for x in X]
+            return np.array(rows).reshape(-1, 6)
+        return np.tile(vector("stress", self.stress, (6,), hint=hint), (len(X), 1))

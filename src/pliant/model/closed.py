@@ -31,7 +31,7 @@ class Closed:
         a, b : link, frame or name
             The frames that the joint connects; the world if b is left out.
         joint : Joint, optional
-            What may still move; fixed if left out.
+            What may still move; fixed if left out. Without stiffness, damping and rest, which a loop does not have.
 
         Examples
         --------

@@ -11,9 +11,13 @@ from numpy.typing import ArrayLike
 from .actuators import InternalStress, Motor, Negative, PrescribedMotion, Tendon
 from .links import Frame, Link, Rod
 from .routing import Along, Routing
-from .validate import finite, unknown_name
+from .validate import positive, unknown_name
 
 __all__ = ["Driven"]
+
+_ON_SURFACE = (
+    1e-5  # relative: how far a tendon may lie outside a section by rounding of what was given, 0.2 µm on 20 mm
+)
 
 Path = Link | str | Along | Sequence[Link | Frame | Along | str]
 
@@ -160,14 +164,16 @@ class Driven:
         """
         if not isinstance(rod, (Link, str, Along)):
             raise TypeError(f"chamber {name!r}: rod = {rod!r} must be a rod, or an Along(rod, ...).")
+        factor: float | Negative
         try:
-            function: Any = area
-            samples = [float(function(x)) if callable(area) else float(function) for x in np.linspace(0, 1, 5)]
-        except (TypeError, ValueError):
-            raise TypeError(f"chamber {name!r}: area = {area!r} must be a number [m²] or a function of X.") from None
-        if not all(np.isfinite(a) and a > 0 for a in samples):
-            raise ValueError(f"chamber {name!r}: area = {area!r} must be positive [m²] everywhere.")
-        factor = Negative(area) if callable(area) else -float(area)
+            if callable(area):
+                factor = Negative(area)
+                for x in np.linspace(0, 1, 5).tolist():
+                    factor(x)
+            else:
+                factor = -positive("area", area, unit="m²", hint="Give a number, or a function of X in [0, 1].")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"chamber {name!r}: {error}") from None
         options = {"factor": factor, "push": True}
         return self._add_line(name, "chamber", rod, _routing(y, z, start, end, dy, dz), options)
 
@@ -224,11 +230,12 @@ class Driven:
         X = np.linspace(low, high, 33).clip(low + 1e-9, high - 1e-9)  # ends inside: the section may jump there
         reach = np.linalg.norm(piece.offsets(X)[0], axis=1)
         extent = content.section.extent(X)
-        if np.any(reach > extent * (1 + 1e-9)):
+        if np.any(reach > extent * (1 + _ON_SURFACE)):
             k = int(np.argmax(reach - extent))
             raise ValueError(
-                f"{kind} {name!r}: its offset {reach[k]:.4g} m at X = {X[k]:.3g} lies outside the section of rod "
-                f"{piece.rod!r}, which reaches {extent[k]:.4g} m there. Bring y and z inside, or follow the taper."
+                f"{kind} {name!r}: its offset {reach[k]:.9g} m at X = {X[k]:.3g} lies {reach[k] - extent[k]:.2g} m outside the "
+                f"section of rod {piece.rod!r}, which reaches {extent[k]:.9g} m there. Bring y and z inside, or follow the "
+                "taper."
             )
 
     def add_stress(
@@ -301,7 +308,7 @@ class Driven:
         if target.joint.kind != "screws" and control == "position":
             raise ValueError(f"motor {name!r}: a {target.joint.kind} joint has no single angle to hold; use 'torque'.")
         try:
-            self.motors[name] = Motor(target.name, int(dof), control, finite("kp", kp), finite("kd", kd), limit)
+            self.motors[name] = Motor(target.name, int(dof), control, kp, kd, limit)
         except (TypeError, ValueError) as error:
             raise type(error)(f"motor {name!r}: {error}") from None
         return self.motors[name]

@@ -21,7 +21,7 @@ from .links import Body, Rod
 from .pose import skew
 from .sections import Annulus, Circle, CustomSection, Dimension, Section
 from .shapes import Sphere
-from .validate import choice, finite, interval, non_negative, positive, vector
+from .validate import choice, dimensions, finite, flag, interval, non_negative, positive, reals, vector
 
 __all__ = [
     "CircularFlow",
@@ -66,10 +66,7 @@ class Fluid:
 # -- reading matrices and lengths ---------------------------------------------------------------------------
 def _matrix(label: str, value: object) -> Array:
     """Return a 6×6 matrix from a matrix, 6 diagonal entries or 3 linear ones; error unless it is finite."""
-    try:
-        entry = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{label} = {value!r} is not an array of real numbers. {_FORMS}.") from None
+    entry = reals(label, value, hint=f"{_FORMS}.")
     if entry.shape not in ((3,), (6,), (6, 6)):
         raise ValueError(f"{label} has shape {entry.shape}, but (6, 6), (6,) or (3,) is needed. {_FORMS}.")
     if not np.all(np.isfinite(entry)):
@@ -137,13 +134,13 @@ def _lengths(label: str, value: Dimension, X: Array, *, unit: str = "m") -> Arra
     hint = "Give a number, a pair (value at X=0, value at X=1) or a function of X in [0, 1]."
     if callable(value):
         try:
-            result = np.asarray(value(X.copy()), dtype=np.float64)
+            result = reals(label, value(X.copy()))
         except (TypeError, ValueError) as error:
             raise TypeError(f"{label} must take an array X and return numbers; it failed with: {error}.") from error
         if result.shape not in ((), (1,), X.shape):
             raise ValueError(f"{label} returned shape {result.shape} for an X of shape {X.shape}. {hint}")
         result = np.array(np.broadcast_to(result, X.shape))
-    elif np.ndim(value) == 0:
+    elif not dimensions(value):
         result = np.full(X.shape, finite(label, value, unit=unit, hint=hint))
     else:
         first, last = vector(label, value, (2,), hint=hint)
@@ -446,13 +443,11 @@ class Hydrodynamics:
                 raise TypeError(f"{name} = {value.__name__} is a class; make an object of it: {value.__name__}(...).")
             elif value is not None and not callable(value):
                 check(name, _matrix(name, value))
-                frozen = np.array(value, dtype=np.float64)
+                frozen = reals(name, value)
                 frozen.flags.writeable = False
                 object.__setattr__(self, name, frozen)
         for name in ("buoyancy", "tail"):
-            value = getattr(self, name)
-            if not isinstance(value, (bool, np.bool_)):
-                raise TypeError(f"{name} = {value!r} must be True or False.")
+            object.__setattr__(self, name, flag(name, getattr(self, name)))
         if self.tail and self.added_mass is None:
             raise ValueError(
                 "tail = True needs added_mass: the force at the tail comes from the transverse added mass at X = 1. "

@@ -118,13 +118,14 @@ class Joint:
     def _read_coefficients(self, name: str) -> Any:
         """Check a scalar, one number per dof, or (on a group) a symmetric positive semidefinite matrix."""
         label, value = f"{type(self).__name__}.{name}", getattr(self, name)
-        if np.ndim(value) == 0:
+        ndim = len(validate.dimensions(value))
+        if ndim == 0:
             return validate.non_negative(label, value)
         matrix_allowed = self.kind in ("spherical", "free")
         forms = f"one number or {self.nv} ({', '.join(self.dof_names)})"
         if matrix_allowed:
             forms += f" or a {self.nv}×{self.nv} matrix"
-        if np.ndim(value) == 1 or not matrix_allowed:
+        if ndim == 1 or not matrix_allowed:
             array = validate.vector(label, value, (self.nv,), hint=f"Give {forms}.")
             for dof, entry in zip(self.dof_names, array):
                 validate.non_negative(f"{label} of {dof}", float(entry))
@@ -146,7 +147,7 @@ class Joint:
     def _read_rest(self, label: str) -> Array:
         if isinstance(self.rest, Pose):
             raise TypeError(f"{label} = {self.rest!r} is not allowed: only a Free joint rests at a pose.")
-        if np.ndim(self.rest) == 0:  # type: ignore[arg-type]
+        if not validate.dimensions(self.rest):
             return np.full(self.nq, validate.finite(label, self.rest))
         hint = f"Give one number or {self.nv} ({', '.join(self.dof_names)})."
         return validate.vector(label, self.rest, (self.nq,), hint=hint)  # type: ignore[arg-type]
@@ -430,9 +431,9 @@ class Spherical(Joint):
     dof_names: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
 
     def _read_rest(self, label: str) -> Array:
-        if np.shape(self.rest) == (3,):  # type: ignore[arg-type]
+        if validate.dimensions(self.rest) == (3,):
             return _quaternion_of(validate.vector(label, self.rest, (3,)))  # type: ignore[arg-type]
-        if isinstance(self.rest, Pose) or np.shape(self.rest) != (4,):  # type: ignore[arg-type]
+        if isinstance(self.rest, Pose) or validate.dimensions(self.rest) != (4,):
             raise ValueError(
                 f"{label} = {self.rest!r} is not allowed: give a unit quaternion (w, x, y, z) or a rotation "
                 "vector of three angles (rad)."

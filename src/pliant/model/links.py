@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..basis import check_independent
 from ..quadrature import default_points, merge_points
+from .cost import check_rod
 from .joints import Fixed, Joint
 from .pose import Pose, PoseLike, as_pose
 from .sections import Material, Section, damping_density, inertia_density, stiffness_density
 from .shapes import Inertia, Shape
 from .strains import STRAIN_NAMES, Strains
-from .validate import choice, integer, interval, positive
+from .validate import LARGEST, choice, finite, flag, integer, interval, positive, reals
 
 __all__ = ["Body", "Density", "Frame", "Link", "ReferenceStrain", "Rod", "constant_strain", "helix"]
 
@@ -49,7 +50,9 @@ def constant_strain(
     >>> pl.constant_strain(bending_z=2.0)  # an arc of radius 0.5 m
     array([0., 0., 2., 1., 0., 0.])
     """
-    return np.array([torsion, bending_y, bending_z, stretch, 0.0, 0.0])
+    given = {"torsion": torsion, "bending_y": bending_y, "bending_z": bending_z}
+    curved = [finite(f"constant_strain {name}", value, unit="rad/m") for name, value in given.items()]
+    return np.array([*curved, positive("constant_strain stretch", stretch), 0.0, 0.0])
 
 
 def helix(radius: float, pitch: float) -> Array:
@@ -70,16 +73,16 @@ def helix(radius: float, pitch: float) -> Array:
     [ 3.497  0.    32.962  1.     0.     0.   ]
     """
     r = positive("helix radius", radius, unit="m")
-    b = float(pitch) / (2 * np.pi)
+    b = finite("helix pitch", pitch, unit="m") / (2 * np.pi)
     return constant_strain(torsion=b / (r * r + b * b), bending_z=r / (r * r + b * b))
 
 
 def _matrices(name: str, value: Density, X: Array) -> Array:
     """Evaluate a 6×6 density at points X: constant, six diagonal entries, or a function of X."""
     if callable(value):
-        values = [np.asarray(value(np.float64(x)), dtype=float) for x in X]  # type: ignore[arg-type]
+        values = [reals(f"{name}(X={x:g})", value(np.float64(x))) for x in X]  # type: ignore[arg-type]
     else:
-        values = [np.asarray(value, dtype=float)] * len(X)
+        values = [reals(name, value)] * len(X)
     out = np.empty((len(X), 6, 6))
     for k, entry in enumerate(values):
         if entry.shape == (6,):
@@ -89,8 +92,10 @@ def _matrices(name: str, value: Density, X: Array) -> Array:
                 f"{name} has shape {entry.shape} at X = {X[k]:g}, but a 6×6 matrix (or its 6 diagonal entries) is "
                 "needed, in the order torsion, bending y, bending z, stretch, shear y, shear z."
             )
-        if not np.all(np.isfinite(entry)):
-            raise ValueError(f"{name} has an entry that is NaN or infinite at X = {X[k]:g}; check what was given.")
+        if not np.all(np.abs(entry) <= LARGEST):
+            raise ValueError(
+                f"{name} has an entry that is NaN or infinite at X = {X[k]:g}, or above {LARGEST:g}; check what was given."
+            )
         scale = max(float(np.abs(entry).max()), 1e-300)
         if np.abs(entry - entry.T).max() > 1e-9 * scale:
             worst = float(np.abs(entry - entry.T).max())
@@ -166,6 +171,7 @@ class Rod:
                 f"{', '.join(STRAIN_NAMES)}, or use add_body for a rigid link."
             )
         choice("magnus", self.magnus, (2, 4))
+        object.__setattr__(self, "collocation", flag("collocation", self.collocation))
         choice("integration", self.integration, ("magnus", "spectral"))
         if self.integration == "spectral" and (self.magnus != 4 or self.collocation):
             option = f"magnus = {self.magnus!r}" if self.magnus != 4 else f"collocation = {self.collocation!r}"
@@ -180,14 +186,11 @@ class Rod:
         for name in ("reference_strain", "stiffness", "inertia", "damping"):
             value = getattr(self, name)
             if value is not None and not callable(value):
-                try:
-                    frozen = np.array(value, dtype=float)
-                except (TypeError, ValueError):
-                    raise TypeError(f"{name} = {value!r} must be numbers, or a function of X.") from None
+                frozen = reals(name, value, hint="Give numbers, or a function of X in [0, 1].")
                 frozen.flags.writeable = False
                 object.__setattr__(self, name, frozen)
         if self.points is not None:
-            integer("points", self.points, minimum=1)
+            object.__setattr__(self, "points", integer("points", self.points, minimum=1))
         if (self.section is None or self.material is None) and (self.stiffness is None or self.inertia is None):
             fields = ("section", "material", "stiffness", "inertia")
             given = ", ".join(name for name in fields if getattr(self, name) is not None)
@@ -195,6 +198,7 @@ class Rod:
                 "a rod needs section and material, or stiffness and inertia (6×6 densities per metre); "
                 f"given: {given or 'none'}."
             )
+        check_rod(self.points_per_element, len(self.breakpoints) + 1, self.strains.degree, self.strains.size)
         for basis in self.strains.bases:
             if basis is not None:
                 check_independent(basis)
@@ -224,16 +228,21 @@ class Rod:
         """Reference strain ξ* at X, shape (m, 6)."""
         X = np.asarray(X, dtype=float)
         if callable(self.reference_strain):
-            values = np.array([np.asarray(self.reference_strain(x), dtype=float) for x in X])
+            rows = [reals(f"reference_strain(X={x:g})", self.reference_strain(x)) for x in X]
+            values = np.array(rows) if len({row.shape for row in rows}) == 1 else np.zeros(len(X))
         else:
-            values = np.tile(np.asarray(self.reference_strain, dtype=float), (len(X), 1))
-        if values.shape == (len(X), 6) and not np.all(np.isfinite(values)):
+            values = np.tile(reals("reference_strain", self.reference_strain), (len(X), 1))
+        if values.shape == (len(X), 6) and not np.all(np.abs(values) <= LARGEST):
             raise ValueError(
-                "reference_strain has an entry that is NaN or infinite; a straight rod is (0, 0, 0, 1, 0, 0)."
+                f"reference_strain has an entry that is NaN, infinite or above {LARGEST:g}; a straight rod is "
+                "(0, 0, 0, 1, 0, 0)."
             )
-        if values.shape == (len(X), 6) and np.any(np.abs(values[:, 3:]).max(axis=1) == 0.0):
+        if values.shape == (len(X), 6) and np.any(values[:, 3] <= 0.0):
+            k = int(np.argmin(values[:, 3]))
             raise ValueError(
-                "reference_strain has no stretch: the rod would have no length. A straight one is (0, 0, 0, 1, 0, 0)."
+                f"reference_strain has the stretch {values[k, 3]:g} at X = {X[k]:g}, which is not allowed: it must be greater "
+                "than zero, or the rod would have no length there, or run backwards. The stretch is the fourth entry and 1 "
+                "for a rod of its own length; a straight one is (0, 0, 0, 1, 0, 0)."
             )
         if values.shape != (len(X), 6):
             raise ValueError(
@@ -286,7 +295,7 @@ class Frame:
 
     def at(self, offset: PoseLike) -> Frame:
         """The frame at a fixed offset from this one."""
-        return Frame(self.link, self.X, self.offset @ as_pose(offset))
+        return Frame(self.link, self.X, self.offset @ as_pose(offset, name="offset"))
 
 
 @dataclass(frozen=True)
@@ -366,8 +375,8 @@ class Link:
             if isinstance(where, bool) or not isinstance(where, (int, float, np.floating, np.integer)):
                 raise TypeError(f"{self.name}.at({where!r}): a place on a rod needs a number X in [0, 1].")
             X = interval(f"{self.name}.at(X)", where, 0.0, 1.0, hint="X is the fraction of the rod's length.")
-            return Frame(self.name, X, as_pose(offset))
-        return Frame(self.name, None, as_pose(where) @ as_pose(offset))
+            return Frame(self.name, X, as_pose(offset, name="offset"))
+        return Frame(self.name, None, as_pose(where, name="where") @ as_pose(offset, name="offset"))
 
 
 WORLD = Frame("world")

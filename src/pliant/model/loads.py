@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .links import Frame
 from .pose import Pose
 from .shapes import Box, Cylinder, Shape, Sphere
-from .validate import choice, finite, interval, non_negative, positive, vector
+from .validate import choice, flag, interval, non_negative, positive, vector
 
 __all__ = ["Contact", "Dipole", "DistributedWrench", "HalfSpace", "Obstacle", "PointWrench"]
 
@@ -45,6 +45,8 @@ class PointWrench:
 
     def __post_init__(self) -> None:
         """Check the values."""
+        _check_moves("wrench", self.frame)
+        object.__setattr__(self, "constant", flag("constant", self.constant))
         object.__setattr__(self, "force", vector("force", self.force, (3,), hint="(fx, fy, fz) in N."))
         object.__setattr__(self, "moment", vector("moment", self.moment, (3,), hint="(mx, my, mz) in N m."))
         choice("axes", self.axes, ("world", "body"), hint="'world' is a dead load, 'body' a follower load.")
@@ -77,6 +79,7 @@ class DistributedWrench:
     def __post_init__(self) -> None:
         """Check the values."""
         choice("axes", self.axes, ("world", "body"), hint="'world' is a dead load, 'body' a follower load.")
+        object.__setattr__(self, "constant", flag("constant", self.constant))
         moment, force = self.at(np.linspace(0.0, 1.0, 5))
         if not (callable(self.force) or callable(self.moment) or np.any(force) or np.any(moment)):
             raise ValueError("force and moment are both zero; give at least one.")
@@ -103,6 +106,8 @@ class Dipole:
 
     def __post_init__(self) -> None:
         """Check the values."""
+        if isinstance(self.place, Frame):
+            _check_moves("dipole", self.place)
         self.at(np.linspace(0.0, 1.0, 3))
 
     def at(self, X: Array) -> Array:
@@ -110,14 +115,18 @@ class Dipole:
         return _vectors("moment", self.moment, X)
 
 
+def _check_moves(what: str, frame: Frame) -> None:
+    """Error for something that acts on the world, which does not move."""
+    if frame.link == "world":
+        raise ValueError(f"a {what} at 'world' moves nothing; place it on a link, a rod's tip, or a frame of one.")
+
+
 def _vectors(name: str, value: Density, X: Array) -> Array:
+    hint = "Give three numbers, or a function of X in [0, 1] that returns them."
     if callable(value):
-        rows = np.array([np.asarray(value(float(x)), dtype=float) for x in X])
-    else:
-        rows = np.tile(np.asarray(value, dtype=float), (len(X), 1))
-    if rows.shape != (len(X), 3) or not np.all(np.isfinite(rows)):
-        raise ValueError(f"{name} must be three finite numbers, or a function of X in [0, 1] that returns them.")
-    return rows
+        rows = [vector(f"{name}(X={x:g})", value(float(x)), (3,), hint=hint) for x in X]
+        return np.array(rows).reshape(-1, 3)
+    return np.tile(vector(name, value, (3,), hint=hint), (len(X), 1))
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,7 @@ class Obstacle:
         """Check the shape."""
         if not isinstance(self.shape, (HalfSpace, Sphere, Cylinder, Box)):
             raise TypeError(f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, Sphere, Cylinder or Box.")
+        object.__setattr__(self, "inside", flag("inside", self.inside))
         if self.inside and isinstance(self.shape, HalfSpace):
             raise ValueError("inside=True makes no sense for a half-space; turn it over instead.")
 
@@ -194,9 +204,13 @@ class Contact:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        positive("stiffness", self.stiffness)
-        interval("exponent", self.exponent, 1.0, 10.0, hint="1 is a linear spring, 1.5 Hertz' law.")
-        non_negative("damping", self.damping, unit="s/m")
-        non_negative("friction", self.friction)
-        positive("slip_speed", self.slip_speed, unit="m/s")
-        finite("exponent", self.exponent)
+        checked = {
+            "stiffness": positive("stiffness", self.stiffness),
+            "exponent": interval("exponent", self.exponent, 1.0, 10.0, hint="1 is a linear spring, 1.5 Hertz' law."),
+            "damping": non_negative("damping", self.damping, unit="s/m"),
+            "friction": non_negative("friction", self.friction, hint="The coefficient of friction; 0 for none."),
+            "slip_speed": positive("slip_speed", self.slip_speed, unit="m/s"),
+            "per_length": flag("per_length", self.per_length),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)

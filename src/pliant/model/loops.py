@@ -13,6 +13,10 @@ from .links import Frame
 __all__ = ["Loop", "LoopRow"]
 
 Array = NDArray[np.float64]
+NO_SPRING = (
+    "The joint of a loop only constrains; it has no spring, damper or rest position of its own. Give them to a joint of the "
+    "tree, or add a body on a joint with them and close the loop on that body."
+)
 LoopRow = tuple[str, Array, str]  # kind ("point", "angle", "helix"), ten numbers, what it fixes
 
 
@@ -36,8 +40,8 @@ class Loop:
     a, b : Frame
         The two frames. Where the joint is at zero, they coincide.
     joint : Joint
-        What may move between them, with axes in the frames' own axes (the same in both). Stiffness and damping of the
-        joint are not used here.
+        What may move between them, with axes in the frames' own axes (the same in both). It only constrains: a joint with
+        stiffness, damping or rest is refused.
 
     Notes
     -----
@@ -51,6 +55,10 @@ class Loop:
     def __post_init__(self) -> None:
         """Check that the joint constrains something and can be written down."""
         self.rows()
+        for field in ("stiffness", "damping", "rest"):
+            value = getattr(self.joint, field)
+            if value is not None and np.any(value):
+                raise ValueError(f"joint: {field} = {value!r} is not allowed. {NO_SPRING}")
         if self.a.link == self.b.link and self.a.X == self.b.X:
             raise ValueError("both frames are fixed to each other; a loop needs two different places.")
 

@@ -73,7 +73,8 @@ def unit_axis(name: str, value: AxisLike) -> Array:
             validate.choice(name, value, ["x", "y", "z", "-x", "-y", "-z"], hint="Or give a 3-vector.")
         axis = np.array(_AXES[letter]) * (-1.0 if text.startswith("-") else 1.0)
     else:
-        vector = validate.vector(name, value, (3,), hint='Give a 3-vector or one of "x", "y", "z", "-x", "-y", "-z".')
+        hint = 'Give a 3-vector or one of "x", "y", "z", "-x", "-y", "-z".'
+        vector = validate.vector(name, value, (3,), hint=hint, largest=np.inf)
         largest = np.max(np.abs(vector))
         if largest == 0.0:
             raise ValueError(f"{name} = {vector.tolist()} has no direction: a vector of non-zero length is needed.")
@@ -229,7 +230,7 @@ class Pose:
                     [d[2], -versine * ny * nz, 1.0 - versine * nz * nz],
                 ]
             )
-        if roll:
+        if validate.finite("roll", roll, unit="rad"):
             rotation = rotation @ rotate("x", roll).rotation
         return cls(translation, rotation)
 
@@ -364,9 +365,9 @@ def as_pose(value: PoseLike, *, name: str = "pose") -> Pose:
         return value
     hint = "Give a Pose, a 4×4 homogeneous matrix, a 3-vector (translation in m) or None."
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} = {value!r} is not a pose. {hint}") from None
+        array = validate.reals(name, value)
+    except TypeError:
+        raise TypeError(f"{name} = {validate.shown(value)} is not a pose. {hint}") from None
     if array.shape == (3,):
         return Pose(translation=validate.vector(name, array, (3,)))
     matrix = validate.vector(name, array, (4, 4), hint=hint)

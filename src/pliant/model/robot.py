@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .closed import Closed
+from .cost import check_robot
 from .driven import Driven
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
@@ -22,7 +23,8 @@ from .shapes import Inertia, Shape
 from .strains import STRAIN_NAMES, Strains
 from .surroundings import Surroundings
 from .user import UserLoad
-from .validate import unknown_name, vector
+from .validate import name as checked_name
+from .validate import shown, text, unknown_name, vector
 
 if TYPE_CHECKING:
     from ..system import System
@@ -51,7 +53,8 @@ class Robot(Driven, Surroundings, Closed):
     Parameters
     ----------
     name : str
-        Shown when printed.
+        Shown when printed. Names of robots and parts are text on one line of at most 200 characters; those of parts have no
+        '.' and '@' and are not "world".
     gravity : array (3,)
         Gravity in world axes [m/s²].
 
@@ -70,7 +73,7 @@ class Robot(Driven, Surroundings, Closed):
     """
 
     def __init__(self, name: str = "robot", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
-        self.name = str(name)
+        self.name = text("name", name)
         self.gravity = vector("gravity", gravity, (3,), hint="Give (gx, gy, gz) in m/s².")
         self.links: list[Link] = []
         self.frames: dict[str, Frame] = {}
@@ -176,7 +179,7 @@ class Robot(Driven, Surroundings, Closed):
                 reference_strain=reference_strain,
                 points=points,
                 magnus=magnus,  # type: ignore[arg-type]
-                collocation=bool(collocation),
+                collocation=collocation,
                 integration=integration,  # type: ignore[arg-type]
             )
         except (TypeError, ValueError) as error:
@@ -286,10 +289,7 @@ class Robot(Driven, Surroundings, Closed):
         return link
 
     def _check_name(self, name: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"name = {name!r} must be a non-empty string.")
-        if name == "world" or "." in name or "@" in name:
-            raise ValueError(f"name = {name!r} is not allowed: 'world', '.' and '@' have a meaning of their own.")
+        checked_name(name)
         named = [self.frames, *(getattr(self, kind) for kind in _NAMED)]
         inputs = [own for load, _places in self.user_loads.values() for own in load.inputs]
         if any(name in group for group in named) or name in inputs or any(link.name == name for link in self.links):
@@ -323,7 +323,7 @@ class Robot(Driven, Surroundings, Closed):
                 self.link(place.link)
             return place
         if not isinstance(place, str):
-            raise TypeError(f"{field} = {place!r} must be a link, a frame, or the name of one.")
+            raise TypeError(f"{field} = {shown(place)} must be a link, a frame, or the name of one.")
         if place == "world":
             return WORLD
         if place in self.frames:
@@ -331,7 +331,7 @@ class Robot(Driven, Surroundings, Closed):
         head, at, X = place.partition("@")
         if at:
             try:
-                number = float(X)
+                number = float(X)  # text, since it is part of a name
             except ValueError:
                 raise ValueError(f"frame {place!r}: {X!r} is not a number; write for instance 'rod@0.3'.") from None
             try:
@@ -353,6 +353,8 @@ class Robot(Driven, Surroundings, Closed):
 
     def link(self, name: str) -> Link:
         """The link of that name."""
+        if not isinstance(name, str):
+            raise TypeError(f"link = {shown(name)} must be a link, or the name of one.")
         for link in self.links:
             if link.name == name:
                 return link
@@ -383,6 +385,7 @@ class Robot(Driven, Surroundings, Closed):
         """The immutable `System` that answers questions about this robot."""
         from ..system import System
 
+        check_robot(self.nv)
         return System(self)
 
     def save(self, path: str | Path) -> None:

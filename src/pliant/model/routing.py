@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..quadrature import SAME_POINT, check_breakpoints, merge_points
+from .cost import PIECES, SAMPLES, check_pieces
 from .links import Link
 from .validate import choice, finite, interval, positive, vector
 
@@ -69,6 +70,7 @@ class Table:
             count = len(X)  # type: ignore[arg-type]
         except TypeError:
             count = least
+        check_pieces("Table.X", count, SAMPLES)
         points = vector("Table.X", X, (count,), hint="Give a sequence of numbers in [0, 1].").tolist()
         if count < least:
             remedy = 'Give more points, or kind="linear".' if kind == "cubic" and count > 1 else "Give more points."
@@ -202,8 +204,6 @@ class Along:
                 f"Along.end = {end!r} is not allowed: must differ from start = {start!r}, or the stretch has no "
                 "length. Make it larger, or smaller for a tendon that runs towards the base."
             )
-        if np.ndim(breaks) != 1:
-            raise TypeError(f"Along.breaks = {breaks!r} must be a sequence of numbers in (0, 1), e.g. (0.5,).")
         checked = {
             "rod": _rod_name(rod),
             "y": _routing("Along.y", y),
@@ -414,7 +414,8 @@ def helical_routing(radius: float | tuple[float, float], turns: float, phase: fl
     given = _number_or_pair("helical_routing radius", radius, hint)
     ends = given if isinstance(given, tuple) else (given, given)
     r0, r1 = (positive("helical_routing radius", r, unit="m", hint=hint) for r in ends)
-    rate = finite("helical_routing turns", turns, hint="Turns over the whole rod.")
+    hint = "Turns over the whole rod; each one needs several computational points."
+    rate = interval("helical_routing turns", turns, -PIECES, PIECES, hint=hint)
     zero = finite("helical_routing phase", phase, unit="rad")
     names: tuple[Literal["y", "z", "dy", "dz"], ...] = ("y", "z", "dy", "dz")
     y, z, dy, dz = (HelixOffset(name, (r0, r1), rate, zero) for name in names)

@@ -8,6 +8,7 @@ function of the normalised arc length ``X`` in [0, 1] (array in, array out). Str
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.model import validate
+from pliant.model.cost import check_pieces
 from pliant.quadrature import SAME_POINT, check_breakpoints, merge_points
 
 __all__ = [
@@ -69,7 +71,7 @@ class Material:
     viscosity : float
         Kelvin–Voigt viscosity [Pa s], >= 0.
     damping_time : float
-        Damping proportional to stiffness, as a time [s], >= 0. Adds to the viscosity.
+        Damping proportional to stiffness, as a time [s], >= 0. Adds to the viscosity; a warning says so if both are given.
 
     Notes
     -----
@@ -111,6 +113,13 @@ class Material:
                 raise ValueError(f"Material.poisson = {self.poisson!r} is not allowed: must be greater than -1. {hint}")
         else:
             checked["shear_modulus"] = validate.non_negative("Material.shear_modulus", self.shear_modulus, unit="Pa")
+        if checked["viscosity"] and checked["damping_time"]:
+            warnings.warn(
+                f"Material has viscosity = {self.viscosity:g} Pa s and damping_time = {self.damping_time:g} s: both act, and their "
+                "damping adds up. Give one of them unless that is meant.",
+                UserWarning,
+                stacklevel=3,
+            )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -156,6 +165,7 @@ class Stepped:
     def __init__(self, values: Sequence[float | Sequence[float]], at: Iterable[float] | None = None) -> None:
         if not isinstance(values, (list, tuple, np.ndarray)) or (isinstance(values, np.ndarray) and values.ndim == 0):
             raise TypeError(f"Stepped.values = {values!r} must be a sequence with one value for each piece.")
+        check_pieces("Stepped.values", len(values))
         pieces: list[float | tuple[float, float]] = []
         for k, value in enumerate(values):
             label = f"Stepped.values[{k}]"
@@ -257,7 +267,7 @@ class Section:
             raise TypeError("Section is only a base class: use Circle, Annulus, Rectangle, Ellipse or CustomSection.")
         kind = type(self).__name__
         factor: float | tuple[float, float]
-        if np.ndim(self.shear_factor) == 0:
+        if not validate.dimensions(self.shear_factor):
             factor = validate.positive(f"{kind}.shear_factor", self.shear_factor)
         else:
             hint = "Give one number or a pair (y, z)."
@@ -296,11 +306,12 @@ class Section:
         hint = "Give a number, a pair (value at X=0, value at X=1), Stepped([...]) or a function of X in [0, 1]."
         if callable(value):
             return value
-        if np.ndim(value) == 0:
+        shape = validate.dimensions(value)
+        if not shape:
             check = validate.non_negative if zero else validate.positive
             return check(label, value, unit=unit, hint=hint)
-        if np.shape(value) != (2,):
-            raise ValueError(f"{label} = {value!r} has shape {np.shape(value)}, which is not a dimension. {hint}")
+        if shape != (2,):
+            raise ValueError(f"{label} = {validate.shown(value)} has shape {shape}, which is not a dimension. {hint}")
         # A tip that runs out in a point is fine as long as no properties are asked for there.
         first, last = (validate.non_negative(f"{label}[{i}]", v, unit=unit, hint=hint) for i, v in enumerate(value))
         if first == last == 0.0 and not zero:
@@ -314,7 +325,7 @@ class Section:
         if callable(value):
             hint = f"{kind}.{name} must take an array X of shape (m,) and return as many numbers, or one"
             try:
-                result = np.asarray(value(X.copy()), dtype=np.float64)
+                result = validate.reals(f"{kind}.{name}", value(X.copy()))
             except (TypeError, ValueError) as error:
                 raise TypeError(f"{hint}; it failed with: {error}. Use numpy functions, or np.vectorize.") from error
             if result.shape not in ((), (1,), X.shape):
@@ -325,7 +336,7 @@ class Section:
         else:
             result = np.full(X.shape, value)
         zero = zero or always
-        allowed = np.isfinite(result) & ((result >= 0.0) if zero else (result > 0.0))
+        allowed = (result <= validate.LARGEST) & ((result >= 0.0) if zero else (result > 0.0))
         if not np.all(allowed):
             i = int(np.argmin(allowed))
             check = validate.non_negative if zero else validate.positive

@@ -232,7 +232,7 @@ class Inertia:
         object.__setattr__(self, "com", validate.vector("Inertia.com", com, (3,), hint=hint))
         name, hint = "Inertia.inertia", "Give three diagonal entries or a 3×3 matrix (kg m²)."
         given = np.zeros(3) if inertia is None else inertia
-        shape = (3,) if np.ndim(given) == 1 else (3, 3)
+        shape = (3,) if len(validate.dimensions(given)) == 1 else (3, 3)
         checked = validate.vector(name, given, shape, hint=hint)
         matrix = np.diag(checked) if shape == (3,) else _symmetric(name, checked)
         _check_physical(name, matrix, float(np.max(np.abs(matrix))))

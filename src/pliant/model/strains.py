@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.basis import BASIS_KINDS, Basis, as_basis
-from pliant.model.validate import choice, unknown_name
+from pliant.model.validate import choice, shown, unknown_name
 from pliant.quadrature import merge_points
 
 __all__ = ["STRAIN_NAMES", "Strains"]
@@ -169,7 +169,7 @@ class Strains:
     ) -> Strains:
         """All six strains; `linear_order`, if given, is the order of stretch and shear."""
         f = as_basis(order, basis)
-        g = f if linear_order is None else as_basis(linear_order, basis)
+        g = f if linear_order is None else _named("linear_order", linear_order, basis)
         return cls(torsion=f, bending=f, stretch=g, shear=g)
 
     @classmethod
@@ -216,10 +216,12 @@ class Strains:
         basis : str, optional
             Kind of basis made from the order.
         """
+        if not isinstance(names, Iterable):
+            raise TypeError(f"names = {shown(names)} must be the name of a strain, or several of them.")
         f = as_basis(order, basis)
         chosen: list[str] = []
         for name in [names] if isinstance(names, str) else names:
-            if name not in STRAIN_NAMES and name not in _PAIRS:
+            if not isinstance(name, str) or (name not in STRAIN_NAMES and name not in _PAIRS):
                 raise unknown_name("strain", str(name), (*STRAIN_NAMES, *_PAIRS))
             chosen.extend(_PAIRS.get(name, (name,)))
         if len(set(chosen)) < len(chosen):

@@ -13,7 +13,7 @@ from .loads import Contact, Density, Dipole, DistributedWrench, Obstacle, PointW
 from .pose import PoseLike, as_pose
 from .shapes import Box, Cylinder, Shape, Sphere
 from .user import UserLoad
-from .validate import unknown_name
+from .validate import shown, unknown_name
 
 __all__ = ["Surroundings"]
 
@@ -186,6 +186,8 @@ class Surroundings:
                 f"hydrodynamics = {hydrodynamics!r} must be a Hydrodynamics, such as Hydrodynamics.circular()."
             )
         entries = [links] if isinstance(links, (Link, str)) or not isinstance(links, Iterable) else list(links)
+        if not entries:
+            raise ValueError("links is empty: give a link, its name, or a list of them.")
         found = []
         for entry in entries:
             if not isinstance(entry, (Link, str)):
@@ -219,7 +221,7 @@ class Surroundings:
         """
         self._check_name(name)
         try:
-            obstacle = Obstacle(shape, self.resolve(parent), as_pose(pose, name="pose"), bool(inside))
+            obstacle = Obstacle(shape, self.resolve(parent), as_pose(pose, name="pose"), inside)
         except (TypeError, ValueError) as error:
             raise type(error)(f"obstacle {name!r}: {error}") from None
         self.obstacles[name] = obstacle
@@ -268,6 +270,10 @@ class Surroundings:
         self._check_name(name)
         first = self.link(link.name if isinstance(link, Link) else link)
         second = other.name if isinstance(other, Link) else other
+        if not isinstance(second, str):
+            raise TypeError(
+                f"contact {name!r}: other = {shown(other)} must be a rod, or the name of an obstacle or a rod."
+            )
         rods = [entry.name for entry in self.links if entry.is_rod]
         if second not in self.obstacles and second not in rods:
             if any(entry.name == second for entry in self.links):
@@ -298,7 +304,7 @@ class Surroundings:
             raise ValueError(f"contact {name!r}: per_length is for contact with obstacles.")
         try:
             self.contacts[name] = Contact(
-                first.name, second, stiffness, exponent, damping, friction, slip_speed, bool(per_length)
+                first.name, second, stiffness, exponent, damping, friction, slip_speed, per_length
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"contact {name!r}: {error}") from None
@@ -346,14 +352,15 @@ class Surroundings:
         self._check_name(name)
         try:
             if not isinstance(load, UserLoad):
-                load = UserLoad(load, derivatives, tuple(inputs))
-            elif derivatives is not None or tuple(inputs):
+                load = UserLoad(load, derivatives, inputs)  # type: ignore[arg-type]
+            elif derivatives is not None or inputs:
                 raise ValueError("a UserLoad holds its derivatives and inputs already.")
         except (TypeError, ValueError) as error:
             raise type(error)(f"load {name!r}: {error}") from None
         for own in load.inputs:
             self._check_name(own)
-        entries = [places] if isinstance(places, (Link, Frame, str)) else list(places)
+        single = isinstance(places, (Link, Frame, str)) or not isinstance(places, Iterable)
+        entries: list[Any] = [places] if single else list(places)  # type: ignore[arg-type]
         found: list[Frame | str] = []
         for place in entries:
             if isinstance(place, Link) and place.is_rod:
@@ -361,7 +368,12 @@ class Surroundings:
             elif isinstance(place, str) and any(link.name == place and link.is_rod for link in self.links):
                 found.append(place)
             else:
-                found.append(self.resolve(place, field=f"load {name!r}: place"))
+                frame = self.resolve(place, field=f"load {name!r}: place")
+                if frame.link == "world":
+                    raise ValueError(
+                        f"load {name!r}: at 'world' it moves nothing; place it on a link, or a frame of one."
+                    )
+                found.append(frame)
         if not found:
             raise ValueError(f"load {name!r}: places is empty; give a link, a frame or a list of them.")
         self.user_loads[name] = (load, tuple(found))

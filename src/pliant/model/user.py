@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .validate import positive
+from .validate import flag, positive
 
 __all__ = ["UserLoad", "compiled_load"]
 
@@ -77,7 +77,7 @@ class UserLoad:
         if self.derivatives is not None and not callable(self.derivatives):
             raise TypeError(f"derivatives = {self.derivatives!r} is not callable; give a function, or leave it out.")
         object.__setattr__(self, "inputs", _names(self.inputs))
-        object.__setattr__(self, "compiled", bool(self.compiled))
+        object.__setattr__(self, "compiled", flag("compiled", self.compiled))
         object.__setattr__(self, "scales", _scales(self.scales))
         object.__setattr__(self, "_errors", [])
 

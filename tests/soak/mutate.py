@@ -1,0 +1,230 @@
+"""Mutations of model files: plain functions of a random generator, so that a seed and a number name a mutant for good.
+
+    for seed in range(1000):
+        what, text = mutant(original, seed)
+
+A mutant of bytes may be invalid UTF-8. `outcome` says what loading it did: nothing else than ``"loaded"`` and
+``"refused"`` is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["MUTATIONS", "mutant", "outcome"]
+
+ODD = (
+    "true", "false", "null", "~", "[]", "{}", "''", '""', "-1", "0", "1", "-0.0", "1e300", "-1e300", "1e-300", "1e999", ".nan", ".inf",
+    "nan", "inf", "NaN", "0x1F", "0o17", "1_000", "12:30:45", "2001-01-01", "'1'", "'0.1'", "X", "t", "X/0", "1/0", "sin(X)", "pi",
+    "__import__('os')", "9" * 400, "10000000", "1000000000", "world", "arm", "arm.tip", "arm@0.5", "arm@nan", "arm@2", "@", ".", "tip",
+    "[1, 2]", "[[1]]", "[1, [2]]", "{a: 1}", "{type: Circle}", "{<<: 1}", "*a", "&a 1", "!!python/object:os.system x", "!!binary aGk=",
+    "!!set {a}", "? a", "- 1", "|", ">", "'", '"', "%", "`", "\t", "\u2028", "\ufeff", "é", "😀", "a" * 5000, "-", "--- 1", "...", "<<",
+)  # fmt: skip
+"""Values that do not belong where they are put."""
+
+Rng = np.random.Generator
+
+
+def _position(text: bytes, rng: Rng) -> int:
+    return int(rng.integers(0, max(len(text), 1)))
+
+
+def truncate(text: bytes, rng: Rng) -> bytes:
+    """Cut the end off."""
+    return text[: _position(text, rng)]
+
+
+def behead(text: bytes, rng: Rng) -> bytes:
+    """Cut the beginning off."""
+    return text[_position(text, rng) :]
+
+
+def flip(text: bytes, rng: Rng) -> bytes:
+    """Change a few bytes to any others."""
+    out = bytearray(text)
+    for _ in range(int(rng.integers(1, 4))):
+        out[_position(text, rng)] = int(rng.integers(0, 256))
+    return bytes(out)
+
+
+def retype(text: bytes, rng: Rng) -> bytes:
+    """Change a few bytes to characters that mean something."""
+    out = bytearray(text)
+    marks = b"{}[]:,-#&*!|>'\"%@`?.0123456789eE+/<= \n\t"
+    for _ in range(int(rng.integers(1, 4))):
+        out[_position(text, rng)] = marks[int(rng.integers(0, len(marks)))]
+    return bytes(out)
+
+
+def insert(text: bytes, rng: Rng) -> bytes:
+    """Put a few random bytes somewhere."""
+    k = _position(text, rng)
+    return text[:k] + rng.integers(0, 256, int(rng.integers(1, 6)), dtype=np.uint8).tobytes() + text[k:]
+
+
+def _lines(change: Callable[[list[bytes], Rng], None]) -> Callable[[bytes, Rng], bytes]:
+    def apply(text: bytes, rng: Rng) -> bytes:
+        lines = text.split(b"\n")
+        change(lines, rng)
+        return b"\n".join(lines)
+
+    apply.__doc__ = change.__doc__
+    return apply
+
+
+def _delete_line(lines: list[bytes], rng: Rng) -> None:
+    """Remove a line."""
+    del lines[int(rng.integers(0, len(lines)))]
+
+
+def _repeat_line(lines: list[bytes], rng: Rng) -> None:
+    """Write a line twice."""
+    k = int(rng.integers(0, len(lines)))
+    lines.insert(k, lines[k])
+
+
+def _swap_lines(lines: list[bytes], rng: Rng) -> None:
+    """Exchange two lines."""
+    i, k = rng.integers(0, len(lines), 2)
+    lines[i], lines[k] = lines[k], lines[i]
+
+
+def _indent_line(lines: list[bytes], rng: Rng) -> None:
+    """Indent a line by more or less."""
+    k = int(rng.integers(0, len(lines)))
+    lines[k] = b" " * int(rng.integers(0, 9)) + lines[k].lstrip()
+
+
+def _tokens(text: bytes) -> list[re.Match[bytes]]:
+    return list(re.finditer(rb"[^\s:,\[\]{}<>\"'=#]+", text))
+
+
+def swap_tokens(text: bytes, rng: Rng) -> bytes:
+    """Exchange two words or numbers."""
+    found = _tokens(text)
+    if len(found) < 2:
+        return text
+    i, k = sorted(rng.choice(len(found), 2, replace=False).tolist())
+    a, b = found[i], found[k]
+    return text[: a.start()] + b.group() + text[a.end() : b.start()] + a.group() + text[b.end() :]
+
+
+def odd_value(text: bytes, rng: Rng) -> bytes:
+    """Replace a word or number by something odd."""
+    found = _tokens(text)
+    if not found:
+        return text
+    token = found[int(rng.integers(0, len(found)))]
+    return text[: token.start()] + ODD[int(rng.integers(0, len(ODD)))].encode() + text[token.end() :]
+
+
+def odd_number(text: bytes, rng: Rng) -> bytes:
+    """Replace a number by another one."""
+    found = list(re.finditer(rb"-?\d+(\.\d*)?(e-?\d+)?", text))
+    if not found:
+        return text
+    token = found[int(rng.integers(0, len(found)))]
+    numbers = (b"0", b"-1", b"1e300", b"1e-300", b"1000000000", b".nan", b".inf", b"'0.1'", b"true", b"0.5", b"3")
+    return text[: token.start()] + numbers[int(rng.integers(0, len(numbers)))] + text[token.end() :]
+
+
+def odd_json(text: bytes, rng: Rng) -> bytes:
+    """Of JSON: replace a value anywhere in the tree by something odd, so that it stays JSON; others as `odd_value`."""
+    try:
+        tree = json.loads(text)
+    except ValueError:
+        return odd_value(text, rng)
+    places: list[tuple[object, object]] = []
+
+    def walk(value: object) -> None:
+        entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, entry in entries:
+            places.append((value, key))
+            walk(entry)
+
+    walk(tree)
+    if not places:
+        return text
+    holder, key = places[int(rng.integers(0, len(places)))]
+    odd = (
+        None,
+        True,
+        False,
+        -1,
+        0,
+        1,
+        1e300,
+        10**9,
+        "",
+        "1",
+        "X",
+        [],
+        {},
+        [1, 2],
+        [[1], 2],
+        {"a": 1},
+        {"type": "Circle"},
+        "world",
+    )
+    holder[key] = odd[int(rng.integers(0, len(odd)))]  # type: ignore[index]
+    return json.dumps(tree).encode()
+
+
+MUTATIONS: dict[str, Callable[[bytes, Rng], bytes]] = {
+    "truncate": truncate,
+    "behead": behead,
+    "flip": flip,
+    "retype": retype,
+    "insert": insert,
+    "delete line": _lines(_delete_line),
+    "repeat line": _lines(_repeat_line),
+    "swap lines": _lines(_swap_lines),
+    "indent line": _lines(_indent_line),
+    "swap tokens": swap_tokens,
+    "odd value": odd_value,
+    "odd number": odd_number,
+    "odd json": odd_json,
+}
+"""All mutations by name."""
+
+
+def mutant(text: bytes, seed: int) -> tuple[str, bytes]:
+    """One to three mutations of a file, and their names; the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    names = [list(MUTATIONS)[int(rng.integers(0, len(MUTATIONS)))] for _ in range(int(rng.choice([1, 1, 1, 2, 3])))]
+    for name in names:
+        if text:
+            text = MUTATIONS[name](text, rng)
+    return " + ".join(names), text
+
+
+def outcome(text: bytes, directory: Path, suffix: str = ".yaml") -> str:
+    """Write a mutant to a file and load it: "loaded", "refused", or what went wrong.
+
+    Refusals are a `ModelFileError` with at least one problem, each a full message. Anything else that is raised, and a
+    NumPy warning of overflow or invalid numbers, is wrong. A robot that is loaded must be written and read again.
+    """
+    import pliant as pl
+
+    path = directory / f"mutant{suffix}"
+    path.write_bytes(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            robot = pl.load_urdf(path) if suffix == ".urdf" else pl.load_model(path).robot
+            again = pl.load_model(pl.io.dump_model(robot)).robot
+        except pl.ModelFileError as error:
+            vague = [problem.message for problem in error.problems if len(problem.message) < 10]
+            return "refused" if error.problems and not vague else f"vague: {error}"
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return f"{type(error).__name__}: {str(error)[:300]}"
+    return "loaded" if again.nv == robot.nv else f"written and read, it has {again.nv} instead of {robot.nv} dof"
