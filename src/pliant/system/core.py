@@ -13,10 +13,10 @@ from ..assembly import LinkInfo, anchor_of, assemble, internal_tables
 from ..elimination import plan_elimination
 from ..kernels import engine, layout, manifold
 from ..kernels.wrenches import P_INPUT, P_MOMENT
-from ..loading import Anchor
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.validate import finite, unknown_name
+from ..places import Anchor
 from ..quadrature import Grid
 
 __all__ = ["Array", "Core", "FrameLike", "Inputs", "Probe", "Reference", "checked"]
