@@ -125,8 +125,9 @@ def block_integrals(rod: Rod, grid: Grid, start: int, end: int, X: Array) -> Arr
 class _Builder:
     """Collects blocks, steps and columns while walking the tree depth first."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, refine: int = 1) -> None:
         self.robot = robot
+        self.refine = refine
         self.blocks: list[list[int]] = []
         self.places: list[Pose] = []
         self.steps: list[list[int]] = []
@@ -221,6 +222,7 @@ class _Builder:
         inside = [x for x in attached + named if SAME_POINT < x < 1 - SAME_POINT]
         breakpoints = element_ends(self.robot, link, rod)
         points, notes = points_of_rod(self.robot, link, rod, breakpoints)
+        points *= self.refine
         self.notes += notes
         if spectral:
             breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME_POINT < x < 1 - SAME_POINT)])
@@ -485,15 +487,15 @@ def _dof_names(robot: Robot) -> tuple[str, ...]:
     return tuple(names)
 
 
-def assemble(robot: Robot) -> Assembly:
-    """Turn a robot into tables.
+def assemble(robot: Robot, refine: int = 1) -> Assembly:
+    """Turn a robot into tables; with `refine` times as many points along rods and tendons as it says.
 
     Raises
     ------
     ValueError
         If the robot has no degree of freedom, or a rod has too few points for its basis.
     """
-    builder = _Builder(robot)
+    builder = _Builder(robot, refine)
     if builder.nv == 0:
         raise ValueError(
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
@@ -501,7 +503,7 @@ def assemble(robot: Robot) -> Assembly:
     builder.walk()
     inputs = input_names(robot)
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
-    loading = build_loading(places, inputs)
+    loading = build_loading(places, inputs, refine)
     K, D, rest, springs = _resistance(builder)
     links = {
         link.name: LinkInfo(

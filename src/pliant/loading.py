@@ -414,10 +414,10 @@ def _loops(places: Places) -> loops.Loops:
     )
 
 
-def build_loading(places: Places, inputs: Sequence[str]) -> Loading:
-    """Tables of everything that drives the robot and acts on it."""
+def build_loading(places: Places, inputs: Sequence[str], refine: int = 1) -> Loading:
+    """Tables of everything that drives the robot and acts on it; `refine` as of `assemble`."""
     robot = places.robot
-    builder = TendonBuilder(places, inputs)
+    builder = TendonBuilder(places, inputs, refine)
     for name, tendon in robot.tendons.items():
         builder.add(name, tendon)
     tendons, efforts, wrenches = builder.tables(), _efforts(places, inputs), _wrenches(places, inputs)

@@ -310,21 +310,21 @@ def default_points(degree: int, n_elements: int, *, rule: str = "gauss") -> int:
     Returns
     -------
     int
-        ``2 * degree + 2``, but at least so many that the whole rod has 6 points for constant strains, 8 for linear ones and 10
+        ``2 * degree + 2``, but at least so many that the whole rod has 6 points for constant strains, 10 for linear ones and 12
         for others; of Chebyshev points ``2 * degree + 6`` and 10.
 
     Notes
     -----
     Products of two strain functions need only ``degree + 1`` points; the rest resolves the section, the loads
     and the motion of the rod, none of which are polynomials. The least numbers keep the error of Magnus steps, which depends on how
-    far a rod bends and hardly on the degree, below 1e-3 of the length for rods bent by 180 degrees (docs/model.md). With n Chebyshev
+    far a rod bends and hardly on the degree, below 1e-3 of the length for rods bent by 180 degrees, at rest and in motion. With n Chebyshev
     points products are exact to degree n - 1
     only: ``2 * degree + 5`` are needed for two strain functions times the stiffness of a tapered section, of degree 4.
     """
     elements = integer("n_elements", n_elements, minimum=1)
     p = integer("degree", degree)
     if choice("rule", rule, _RULES) == "gauss":
-        more, least = 2 * p + 2, min(6 + 2 * p, 10)
+        more, least = 2 * p + 2, min(6 + 4 * p, 12)
     else:
         more, least = 2 * p + 6, 10
     return max(more, -(-least // elements))

@@ -138,8 +138,8 @@ def _quadrature(rod: Rod, piece: Along, edges: Array, counts: Ints) -> _Quadratu
 class TendonBuilder:
     """Collects points and straight stretches of all tendons."""
 
-    def __init__(self, places: Places, inputs: Sequence[str]) -> None:
-        self.places, self.inputs = places, inputs
+    def __init__(self, places: Places, inputs: Sequence[str], refine: int = 1) -> None:
+        self.places, self.inputs, self.refine = places, inputs, refine
         self.basis: dict[tuple[str, float], tuple[Array, Array, Ints]] = {}
         self.entries: dict[tuple[str, float], list[tuple[list[int], Array, int]]] = {}
         self.segments: list[list[int]] = []
@@ -247,7 +247,7 @@ class TendonBuilder:
                 f"of rod {piece.rod!r}: give the points X of its kinks as Along(..., breaks=...)."
             )
         counts = found.points(rod.strains.degree)
-        return _quadrature(rod, piece, edges, np.maximum(counts, rod.points or 1))
+        return _quadrature(rod, piece, edges, self.refine * np.maximum(counts, rod.points or 1))
 
     def tables(self) -> Tendons:
         """The finished tables."""

@@ -31,9 +31,9 @@ Probe = tuple[NDArray[np.int64], Array, Array]  # steps, partial steps, basis va
 class Core:
     """Tables and workspace of a compiled robot, its description and its configuration space."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, *, refine: int = 1) -> None:
         robot = robot.copy()
-        assembly = assemble(robot)
+        assembly = assemble(robot, refine)
         self._robot = robot
         self._assembly = assembly
         self.name = robot.name
