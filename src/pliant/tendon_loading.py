@@ -247,7 +247,11 @@ class TendonBuilder:
                 f"of rod {piece.rod!r}: give the points X of its kinks as Along(..., breaks=...)."
             )
         counts = found.points(rod.strains.degree)
-        return _quadrature(rod, piece, edges, self.refine * np.maximum(counts, rod.points or 1))
+        if rod.points is None:
+            counts += counts % 2  # so that the tendons of a rod more often share points, and what is computed there
+        else:
+            counts = np.maximum(counts, rod.points)
+        return _quadrature(rod, piece, edges, self.refine * counts)
 
     def tables(self) -> Tendons:
         """The finished tables."""

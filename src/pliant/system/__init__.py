@@ -62,7 +62,7 @@ class System(Forces, Dynamics, Energy):
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
     >>> system
-    <System 'arm': nq=12, nv=12, 9 steps>
+    <System 'arm': nq=12, nv=12, 13 steps>
     >>> system.dof_names[4], system.input_names
     ('arm.bending_y[0]', ('cable',))
     """
@@ -92,15 +92,14 @@ class System(Forces, Dynamics, Energy):
         >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
         >>> robot = pl.Robot("arm")
         >>> arm = robot.add_rod(
-        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     "arm", length=0.4, section=pl.Circle(0.005), material=silicone,
         ...     strains=pl.Strains.kirchhoff(3), points=4,
         ... )
-        >>> cable = robot.add_tendon("cable", arm, z=0.012)
         >>> system = robot.compile()
-        >>> rest = pl.solve_statics(system, {"cable": 5.0})
+        >>> rest = pl.solve_statics(system)  # it hangs down
         >>> error = system.spatial_error(rest.q, rest.u)
-        >>> error.value > 1e-3
-        True
+        >>> print(f"{100 * error.value:.1f} % of the length. {error.advice(1e-3)}")
+        0.6 % of the length. Use points=7 instead of 4 for rod 'arm'.
         """
         return spatial_error(self, self.check_q(q), u)
 
