@@ -147,7 +147,8 @@ def test_every_grid_is_increasing_with_weights_of_sum_one(breaks, extra, n):
 
 
 @pytest.mark.parametrize(
-    ("degree", "elements", "points"), [(0, 1, 6), (0, 2, 3), (0, 4, 2), (1, 1, 6), (3, 1, 8), (2, 5, 6)]
+    ("degree", "elements", "points"),
+    [(0, 1, 6), (0, 2, 3), (0, 4, 2), (1, 1, 10), (2, 1, 12), (4, 1, 12), (5, 1, 12), (6, 1, 14), (2, 5, 6)],
 )
 def test_default_points(degree, elements, points):
     assert default_points(degree, elements) == points

@@ -88,7 +88,7 @@ def test_grid_and_default_points():
     assert default_points(4, 1, rule="chebyshev") == 14
     assert default_points(0, 1, rule="chebyshev") == 10
     assert default_points(0, 4, rule="chebyshev") == 6
-    assert default_points(4, 1) == 10
+    assert default_points(4, 1) == 12
     with pytest.raises(ValueError, match="rule = 'simpson'"):
         rod_grid([], 5, rule="simpson")
 

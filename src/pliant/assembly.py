@@ -17,23 +17,15 @@ from numpy.typing import NDArray
 from .kernels import layout
 from .kernels.internal import Internal
 from .kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
-from .loading import (
-    SAME,
-    Anchor,
-    Loading,
-    Places,
-    added_mass,
-    build_loading,
-    input_names,
-    move_matrix,
-    points_of_interest,
-)
+from .loading import Loading, added_mass, build_loading, input_names, move_matrix, points_of_interest
 from .model.joints import Joint
 from .model.links import Body, Frame, Link, Rod
 from .model.pose import Pose
 from .model.robot import Robot
 from .model.strains import STRAIN_NAMES
-from .quadrature import Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
+from .places import Anchor, Places
+from .quadrature import SAME_POINT, Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
+from .resolution import element_ends, points_of_rod
 
 __all__ = [
     "Assembly",
@@ -100,6 +92,7 @@ class Assembly:
     loading: Loading
     places: Places
     input_names: tuple[str, ...]
+    notes: tuple[str, ...]  # what the points of rods and tendons do not resolve
 
 
 def step_values(rod: Rod, x0: Array, x1: Array) -> tuple[Array, Array]:
@@ -132,8 +125,9 @@ def block_integrals(rod: Rod, grid: Grid, start: int, end: int, X: Array) -> Arr
 class _Builder:
     """Collects blocks, steps and columns while walking the tree depth first."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, refine: int = 1) -> None:
         self.robot = robot
+        self.refine = refine
         self.blocks: list[list[int]] = []
         self.places: list[Pose] = []
         self.steps: list[list[int]] = []
@@ -147,6 +141,7 @@ class _Builder:
         self.col_q: list[int] = []
         self.anchors: dict[str, list[Anchor]] = {}
         self.grids: dict[str, Grid] = {}
+        self.notes: list[str] = []  # what the grids do not resolve
         self.q0: dict[str, int] = {}
         self.v0: dict[str, int] = {}
         q = v = 0
@@ -224,12 +219,15 @@ class _Builder:
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
         named = points_of_interest(self.robot, link.name)
-        inside = [x for x in attached + named if SAME < x < 1 - SAME]
-        breakpoints = rod.breakpoints
+        inside = [x for x in attached + named if SAME_POINT < x < 1 - SAME_POINT]
+        breakpoints = element_ends(self.robot, link, rod)
+        points, notes = points_of_rod(self.robot, link, rod, breakpoints)
+        points *= self.refine
+        self.notes += notes
         if spectral:
-            breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME < x < 1 - SAME)])
-        grid = rod_grid(breakpoints, rod.points_per_element, extra=inside, rule=rod.rule)
-        self.check_points(link, rod, grid)
+            breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME_POINT < x < 1 - SAME_POINT)])
+        grid = rod_grid(breakpoints, points, extra=inside, rule=rod.rule)
+        self.check_points(link, rod, grid, points)
         self.grids[link.name] = grid
         X = grid.X
         L = rod.length
@@ -248,7 +246,7 @@ class _Builder:
         self.anchors[link.name] = anchors
         # what hangs on the very start of the rod hangs on what carries the rod
         for child, x in zip(children, attached):
-            if x <= SAME:
+            if x <= SAME_POINT:
                 yield self.emit(child, anchor.then(child.parent.offset))
         opened: list[int] = []
         start = 0
@@ -282,12 +280,12 @@ class _Builder:
                     self.inertias[anchor.step] += added[i + 1] * (grid.weights[i + 1] * L)
                 anchors.append(anchor)
             for child, x in zip(children, attached):
-                if x > SAME and int(np.argmin(np.abs(X - x))) == end:
+                if x > SAME_POINT and int(np.argmin(np.abs(X - x))) == end:
                     yield self.emit(child, anchor.then(child.parent.offset))
             start = end
 
     @staticmethod
-    def check_points(link: Link, rod: Rod, grid: Grid) -> None:
+    def check_points(link: Link, rod: Rod, grid: Grid, points: int) -> None:
         """Error if the quadrature points cannot tell the basis functions apart."""
         X = grid.X[grid.weights > 0]
         for basis in rod.strains.bases:
@@ -298,7 +296,7 @@ class _Builder:
             rank = 0 if np.any(scale == 0) else int(np.linalg.matrix_rank(values / scale, tol=1e-10))
             if rank < basis.size:
                 raise ValueError(
-                    f"rod {link.name!r}: points = {rod.points_per_element} per element are too few for {basis!r} with "
+                    f"rod {link.name!r}: points = {points} per element are too few for {basis!r} with "
                     f"{basis.size} functions: some of its modes would have neither stiffness nor mass. Leave points "
                     f"out for the default, or use at least {basis.degree + 1}."
                 )
@@ -489,15 +487,15 @@ def _dof_names(robot: Robot) -> tuple[str, ...]:
     return tuple(names)
 
 
-def assemble(robot: Robot) -> Assembly:
-    """Turn a robot into tables.
+def assemble(robot: Robot, refine: int = 1) -> Assembly:
+    """Turn a robot into tables; with `refine` times as many points along rods and tendons as it says.
 
     Raises
     ------
     ValueError
         If the robot has no degree of freedom, or a rod has too few points for its basis.
     """
-    builder = _Builder(robot)
+    builder = _Builder(robot, refine)
     if builder.nv == 0:
         raise ValueError(
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
@@ -505,7 +503,7 @@ def assemble(robot: Robot) -> Assembly:
     builder.walk()
     inputs = input_names(robot)
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
-    loading = build_loading(places, inputs)
+    loading = build_loading(places, inputs, refine)
     K, D, rest, springs = _resistance(builder)
     links = {
         link.name: LinkInfo(
@@ -537,6 +535,7 @@ def assemble(robot: Robot) -> Assembly:
         loading=loading,
         places=places,
         input_names=inputs,
+        notes=(*builder.notes, *loading.notes),
     )
 
 

@@ -1,17 +1,16 @@
 """Actuators and loads → flat tables: where each one acts in the table of steps.
 
-The counterpart of `assembly` for what drives the robot and what acts on it; one function per family of `kernels.loads`.
+The counterpart of `assembly` for what drives the robot and what acts on it; one function per family of `kernels.loads`. Tendons have
+a file of their own, `tendon_loading`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from . import lie
@@ -22,74 +21,19 @@ from .kernels.tendons import Tendons
 from .kernels.units import UNIT_OF
 from .kernels.user import User
 from .kernels.wrenches import DIPOLE, IN_BODY, IN_WORLD, Wrenches
-from .model.actuators import Tendon
 from .model.links import Body, Frame, Link, Rod
 from .model.loads import Contact, HalfSpace, Obstacle, PointWrench
 from .model.pose import Pose
 from .model.robot import Robot
-from .model.routing import Along
 from .model.shapes import Box, Cylinder, Sphere
-from .quadrature import Grid, gauss
+from .places import Anchor, Places, as_rows
+from .tendon_loading import TendonBuilder
 
-__all__ = ["FIELD", "Loading", "Places", "build_loading", "input_names", "points_of_interest"]
+__all__ = ["FIELD", "Loading", "build_loading", "input_names", "points_of_interest"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 FIELD = ("field_x", "field_y", "field_z")  # inputs of the field that acts on dipoles
-SAME = 1e-12
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """A frame in the step table: the end of a step (−1: the world) and a fixed offset from it."""
-
-    step: int
-    offset: Pose
-
-    def then(self, offset: Pose) -> Anchor:
-        """The anchor at a further fixed offset."""
-        return Anchor(self.step, self.offset @ offset)
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where links and their points are in the tables."""
-
-    robot: Robot
-    grids: Mapping[str, Grid]
-    anchors: Mapping[str, Sequence[Anchor]]
-    q0: Mapping[str, int]
-    v0: Mapping[str, int]
-
-    def anchor(self, frame: Frame) -> Anchor:
-        """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
-        if frame.link == "world":
-            return Anchor(-1, frame.offset)
-        if frame.link not in self.grids:
-            return self.anchors[frame.link][0].then(frame.offset)
-        X = 1.0 if frame.X is None else frame.X
-        points = self.grids[frame.link].X
-        k = int(np.argmin(np.abs(points - X)))
-        if abs(points[k] - X) > SAME:
-            raise ValueError(
-                f"X = {X:g} on rod {frame.link!r} is not a point of the compiled robot. Name it before compiling with "
-                f"robot.add_frame('...', rod.at({X:g})); for poses alone, rod_poses works at any X."
-            )
-        return self.anchors[frame.link][k].then(frame.offset)
-
-    def rod(self, name: str) -> tuple[Link, Rod, Grid]:
-        """A rod with its grid."""
-        link = self.robot.link(name)
-        assert isinstance(link.content, Rod)
-        return link, link.content, self.grids[name]
-
-    def strain_q(self, link: Link) -> int:
-        """First strain coordinate of a rod."""
-        return self.q0[link.name] + link.joint.nq
-
-    def strain_v(self, link: Link) -> int:
-        """First strain velocity of a rod."""
-        return self.v0[link.name] + link.joint.nv
 
 
 @dataclass(frozen=True)
@@ -109,6 +53,7 @@ class Loading:
     pair_loads: bool
     lower: Array  # (nu,) smallest allowed inputs
     conservative: bool  # whether contact, fluid and user loads leave a potential in statics
+    notes: tuple[str, ...]  # what the points of tendons do not resolve
 
     @property
     def groups(self) -> tuple[Any, ...]:
@@ -143,199 +88,6 @@ def points_of_interest(robot: Robot, rod: str) -> list[float]:
     return [float(f.X or 0.0) for f in frames if f.link == rod]
 
 
-def _rows(rows: Sequence[Any], width: int, dtype: type = np.float64) -> Any:
-    return np.array(rows, dtype=dtype).reshape(-1, width)
-
-
-# ---------------------------------------------------------------- tendons
-
-
-def _derivative(function: Callable[[Array], Array], X: Array, edges: tuple[float, float]) -> Array:
-    """Derivative of a function that is smooth between two edges, by interpolation with Chebyshev polynomials."""
-    a, b = edges
-    degree = 24
-    nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-    values = function(0.5 * (a + b) + 0.5 * (b - a) * nodes)
-    shape = values.shape[1:]
-    c = chebyshev.chebfit(nodes, values.reshape(degree + 1, -1), degree)
-    s = (2 * X - a - b) / (b - a)
-    out = chebyshev.chebval(s, chebyshev.chebder(c)) * 2 / (b - a)
-    return np.asarray(out.T.reshape(len(X), *shape), dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class _Quadrature:
-    """Points of a stretch along a rod in the order of its way, with integration weights from its start."""
-
-    X: Array
-    weights: Array  # of X
-    edges: list[tuple[float, float]]  # of the element of each point
-    before: Array  # (m, m) weights of ∫ from the start of the stretch to each point
-
-
-def _quadrature(rod: Rod, piece: Along) -> _Quadrature:
-    low, high = sorted((piece.start, piece.end))
-    inner = sorted({*rod.strains.breakpoints, *piece.breakpoints})
-    edges = np.array([low, *(x for x in inner if low + SAME < x < high - SAME), high])
-    n = rod.points_per_element
-    nodes, weights = gauss(n)
-    power = np.vander(nodes, n, increasing=True)
-    # ∫ from 0 to each node of the polynomials through values at the nodes
-    partial = np.linalg.solve(power.T, (nodes[:, None] ** np.arange(1, n + 1) / np.arange(1, n + 1)).T).T
-    X, w, spans = [], [], []
-    m = n * (len(edges) - 1)
-    before = np.zeros((m, m))
-    for e, (a, b) in enumerate(pairwise(edges)):
-        s = slice(e * n, (e + 1) * n)
-        X.append(a + (b - a) * nodes)
-        w.append((b - a) * weights)
-        spans += [(float(a), float(b))] * n
-        before[s, s] = (b - a) * partial
-        before[s, : e * n] = np.concatenate(w[:-1]) if e else 0.0
-    points, total = np.concatenate(X), np.concatenate(w)
-    if piece.start > piece.end:
-        back = np.tile(total, (m, 1)) - before
-        return _Quadrature(points[::-1], total[::-1], spans[::-1], back[::-1, ::-1])
-    return _Quadrature(points, total, spans, before)
-
-
-class _TendonBuilder:
-    """Collects points and straight stretches of all tendons."""
-
-    def __init__(self, places: Places, inputs: Sequence[str]) -> None:
-        self.places, self.inputs = places, inputs
-        self.basis: dict[tuple[str, float], tuple[Array, Array, Ints]] = {}
-        self.entries: dict[tuple[str, float], list[tuple[list[int], Array, int]]] = {}
-        self.segments: list[list[int]] = []
-        self.spans: list[Array] = []
-        self.law: list[list[int]] = []
-        self.value: list[list[float]] = []
-        self.bend: list[Array] = []
-        self.turn: list[Array] = []
-        self.segment_turn: list[Array] = []
-        self.wraps = 0
-        self.rubs = any(t.friction > 0 for t in places.robot.tendons.values())
-
-    def add(self, name: str, tendon: Tendon) -> None:
-        """Add one tendon."""
-        k = len(self.law)
-        first = self.wraps
-        total: Array = np.zeros(0)  # weights of the turning angle so far
-        constant = 0.0
-        last: tuple[Anchor, Frame] | None = None
-        rows: list[Array] = []
-        for piece in tendon.path:
-            enter = Frame(piece.rod, piece.start) if isinstance(piece, Along) else piece
-            if last is not None:
-                constant += self.join(name, k, last, self.end_of(piece, enter, first=True), total)
-            if isinstance(piece, Along):
-                total = self.along(name, k, tendon, piece, total, rows)
-                last = self.end_of(piece, Frame(piece.rod, piece.end), first=False)
-            else:
-                last = self.end_of(piece, piece, first=True)
-        width = len(total)
-        self.turn += [np.pad(row, (0, width - len(row))) for row in rows]
-        slip = 0.0 if tendon.slip_speed is None else tendon.slip_speed
-        rest = np.nan if tendon.rest_length is None else tendon.rest_length
-        self.law.append([self.inputs.index(name), int(tendon.control == "elastic"), first, self.wraps])
-        stiffness = tendon.stiffness or 0.0
-        sign = 1.0 if callable(tendon.factor) else float(tendon.factor)
-        self.value.append([stiffness, tendon.damping, rest, tendon.friction, slip, sign * constant, sign])
-
-    def end_of(self, piece: Along | Frame, frame: Frame, *, first: bool) -> tuple[Anchor, Frame]:
-        """Where a stretch begins (`first`) or ends."""
-        if isinstance(piece, Along):
-            X = piece.start if first else piece.end
-            d = piece.offsets(np.array([X]))[0][0]
-            frame = Frame(piece.rod, X, Pose(translation=d))
-        return (self.places.anchor(frame) if self.needed(frame) else Anchor(-1, Pose())), frame
-
-    def needed(self, frame: Frame) -> bool:
-        """Whether a frame is a point of the table; free ends of tendons need not be."""
-        if frame.link not in self.places.grids or frame.X is None:
-            return True
-        return bool(np.min(np.abs(self.places.grids[frame.link].X - frame.X)) <= SAME)
-
-    def join(self, name: str, k: int, a: tuple[Anchor, Frame], b: tuple[Anchor, Frame], total: Array) -> float:
-        """A straight stretch between two points; returns its length if that is constant."""
-        (one, _), (two, _) = a, b
-        pa, pb = one.offset.translation, two.offset.translation
-        if one.step == two.step:
-            return float(np.linalg.norm(pa - pb))
-        self.segments.append([k, one.step, two.step])
-        self.spans.append(np.concatenate([pa, pb]))
-        self.segment_turn.append(total)
-        return 0.0
-
-    def along(self, name: str, k: int, tendon: Tendon, piece: Along, total: Array, rows: list[Array]) -> Array:
-        """A stretch along a rod; returns the weights of the turning angle up to its end."""
-        link, rod, _grid = self.places.rod(piece.rod)
-        nodes = _quadrature(rod, piece)
-        X, L = nodes.X, rod.length
-        values = rod.strains.evaluate(X)
-        d, slope = piece.offsets(X)
-        weight = nodes.weights * L * tendon.weight(X)
-        table = np.column_stack([weight, rod.reference(X), d, slope / L])
-        head = [k, 0, rod.strains.size, self.places.strain_q(link), self.places.strain_v(link)]
-        slopes = np.zeros_like(values)
-        if self.rubs:
-            for edges in set(nodes.edges):
-                at = np.array([e == edges for e in nodes.edges])
-                slopes[at] = _derivative(rod.strains.evaluate, X[at], edges) / L
-        for i, x in enumerate(X):
-            wrap = -1
-            if tendon.friction > 0:
-                edges = nodes.edges[i]
-                at = X[i : i + 1]
-                bend = np.concatenate(
-                    [
-                        _derivative(rod.reference, at, edges)[0] / L,
-                        _derivative(lambda s: piece.offsets(s)[1], at, edges)[0] / L**2,
-                    ]
-                )
-                wrap = self.wraps
-                self.bend.append(bend)
-                self.wraps += 1
-                rows.append(np.concatenate([total, nodes.before[i] * L]))
-            key = (piece.rod, float(x))
-            self.entries.setdefault(key, []).append((head, table[i], wrap))
-            self.basis.setdefault(key, (values[i], slopes[i], rod.strains.components))
-        return np.concatenate([total, nodes.weights * L]) if tendon.friction > 0 else total
-
-    def tables(self) -> Tendons:
-        """The finished tables."""
-        points: list[list[int]] = []
-        data, phi, slope, comp = [], [], [], []
-        wrap = np.zeros((self.wraps, 1), dtype=np.int64)
-        total = 0
-        for key, group in self.entries.items():  # all tendons at one point of a rod follow each other and share values
-            for head, row, w in group:
-                if w >= 0:
-                    wrap[w, 0] = len(points)
-                points.append([head[0], total, *head[2:]])
-                data.append(row)
-            phi.append(self.basis[key][0])
-            slope.append(self.basis[key][1])
-            comp.append(self.basis[key][2])
-            total += len(phi[-1])
-        widest = max((len(row) for row in [*self.turn, *self.segment_turn]), default=0)
-        turn = [np.pad(row, (0, widest - len(row))) for row in [*self.turn, *self.segment_turn]]
-        return Tendons(
-            point=_rows(points, 5, np.int64),
-            data=_rows(data, 13),
-            phi=np.concatenate(phi) if phi else np.zeros(0),
-            comp=np.concatenate(comp).astype(np.int64) if comp else np.zeros(0, dtype=np.int64),
-            segment=_rows(self.segments, 3, np.int64),
-            span=_rows(self.spans, 6),
-            law=_rows(self.law, 4, np.int64),
-            value=_rows(self.value, 7),
-            wrap=wrap,
-            bend=_rows(self.bend, 9),
-            slope=np.concatenate(slope) if slope and self.rubs else np.zeros(0),
-            turn=np.array(turn, dtype=float).reshape(len(turn), widest),
-        )
-
-
 # ---------------------------------------------------------------- efforts
 
 
@@ -359,7 +111,7 @@ def _efforts(places: Places, inputs: Sequence[str]) -> Efforts:
             if gain != 0.0:
                 place.append([inputs.index(name), places.strain_v(link) + i, places.strain_q(link) + i])
                 data.append([gain, 0.0, 0.0, np.inf])
-    return Efforts(place=_rows(place, 3, np.int64), data=_rows(data, 4))
+    return Efforts(place=as_rows(place, 3, np.int64), data=as_rows(data, 4))
 
 
 # ---------------------------------------------------------------- wrenches and fields
@@ -400,7 +152,7 @@ def _wrenches(places: Places, inputs: Sequence[str]) -> Wrenches:
         for c, axis in enumerate(FIELD):
             for anchor, moment in zip(points, moments):
                 add(anchor, int(DIPOLE), inputs.index(axis), moment, np.eye(3)[c])
-    return Wrenches(place=_rows(place, 3, np.int64), data=_rows(data, 18))
+    return Wrenches(place=as_rows(place, 3, np.int64), data=as_rows(data, 18))
 
 
 # ---------------------------------------------------------------- fluid
@@ -477,7 +229,7 @@ def _water(places: Places) -> water.Water:
             mass = fluid.density * float(effect.displaced_at(content)[0])
             centre = np.asarray(effect.centroid(content)) if mass else np.zeros(3)
             add(places.anchors[name][0], matrices[0], matrices[1], matrices[2], mass, centre, np.zeros(2))
-    return water.Water(place=_rows(place, 3, np.int64), data=_rows(data, water.WATER_WIDTH), fluid=current)
+    return water.Water(place=as_rows(place, 3, np.int64), data=as_rows(data, water.WATER_WIDTH), fluid=current)
 
 
 # ---------------------------------------------------------------- contact
@@ -602,14 +354,14 @@ class _ContactBuilder:
                 gap = abs(self.owner[i][1] - self.owner[j][1]) - self.ball[i][4] - self.ball[j][4]
                 skip[i, j] = int(same and gap < 2.0 * (self.ball[i][3] + self.ball[j][3]))
         return contact.Contact(
-            point=_rows(self.point, 1, np.int64),
-            ball=_rows(self.ball, 6),
-            shape=_rows(shape, 3, np.int64),
-            place=_rows(place, 15),
-            touch=_rows(self.touch, 4, np.int64),
-            rods=_rows(self.rods, 5, np.int64),
+            point=as_rows(self.point, 1, np.int64),
+            ball=as_rows(self.ball, 6),
+            shape=as_rows(shape, 3, np.int64),
+            place=as_rows(place, 15),
+            touch=as_rows(self.touch, 4, np.int64),
+            rods=as_rows(self.rods, 5, np.int64),
             skip=skip,
-            law=_rows(self.laws, 5),
+            law=as_rows(self.laws, 5),
         )
 
 
@@ -637,7 +389,7 @@ def _user(places: Places, inputs: Sequence[str]) -> User:
                     place.append([*offset.rotation.ravel(), *offset.translation, weight])
         start = inputs.index(load.inputs[0]) if load.inputs else 0
         load_rows.append([first, len(point), load.address, start, len(load.inputs)])
-    return User(load=_rows(load_rows, 5, np.int64), point=_rows(point, 1, np.int64), place=_rows(place, 13))
+    return User(load=as_rows(load_rows, 5, np.int64), point=as_rows(point, 1, np.int64), place=as_rows(place, 13))
 
 
 def _loops(places: Places) -> loops.Loops:
@@ -655,14 +407,17 @@ def _loops(places: Places) -> loops.Loops:
         row += [[int(kinds[kind])] for kind, _numbers, _what in rows]
         data += [numbers for _kind, numbers, _what in rows]
     return loops.Loops(
-        joint=_rows(joint, 4, np.int64), place=_rows(place, 24), row=_rows(row, 1, np.int64), data=_rows(data, 10)
+        joint=as_rows(joint, 4, np.int64),
+        place=as_rows(place, 24),
+        row=as_rows(row, 1, np.int64),
+        data=as_rows(data, 10),
     )
 
 
-def build_loading(places: Places, inputs: Sequence[str]) -> Loading:
-    """Tables of everything that drives the robot and acts on it."""
+def build_loading(places: Places, inputs: Sequence[str], refine: int = 1) -> Loading:
+    """Tables of everything that drives the robot and acts on it; `refine` as of `assemble`."""
     robot = places.robot
-    builder = _TendonBuilder(places, inputs)
+    builder = TendonBuilder(places, inputs, refine)
     for name, tendon in robot.tendons.items():
         builder.add(name, tendon)
     tendons, efforts, wrenches = builder.tables(), _efforts(places, inputs), _wrenches(places, inputs)
@@ -714,4 +469,5 @@ def build_loading(places: Places, inputs: Sequence[str]) -> Loading:
         lower=lower,
         conservative=not (len(user.point) or (flows and np.any(fluid.place[:, 1:])))
         and not np.any(tendons.value[:, 3]),
+        notes=tuple(builder.notes),
     )

@@ -132,8 +132,8 @@ class Robot(Driven, Surroundings, Closed):
         reference_strain : array (6,) or function of X, optional
             Strain ξ* of the unloaded rod [rad/m, –]; straight if left out. X runs from 0 to 1.
         points : int, optional
-            Gauss points per element of the basis. The default follows from the order (2·order + 2). With spectral integration
-            Chebyshev points per element and per stretch between attachments (2·order + 6, at least 10 on a rod).
+            Gauss points per element of the basis. The default follows from the order (2·order + 2, at least 6, 10, 12 on a rod of order
+            0, 1, 2 or more) and from functions of X that vary faster. With spectral integration Chebyshev points per element and per stretch between attachments (2·order + 6, at least 10 on a rod).
         magnus : 2 or 4
             Order of the Magnus expansion between neighbouring points.
         collocation : bool

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..kernels import kinematics as kernels
 from ..kernels.tendons import V_REST
+from ..model.links import Rod
 from ..model.robot import Robot
 from .arguments import needs_system, numbers
 from .core import FrameLike, Inputs, Reference
 from .dynamics import Algorithm, Dynamics, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Energy, Momentum
 from .forces import Forces
+from .spatial import Companion, RodSteps, SpatialError, spatial_error, steps_of
 
 __all__ = [
     "Algorithm",
@@ -22,6 +27,7 @@ __all__ = [
     "LinearSolver",
     "Momentum",
     "Reference",
+    "SpatialError",
     "System",
     "needs_system",
     "numbers",
@@ -40,6 +46,8 @@ class System(Forces, Dynamics, Energy):
     ----------
     robot : Robot
         The description; later changes to it do not affect the system.
+    refine : int
+        Compile with this many times the points along rods and tendons, to see what they change.
 
     Notes
     -----
@@ -57,14 +65,57 @@ class System(Forces, Dynamics, Energy):
     >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
     >>> system
-    <System 'arm': nq=12, nv=12, 9 steps>
+    <System 'arm': nq=12, nv=12, 13 steps>
     >>> system.dof_names[4], system.input_names
     ('arm.bending_y[0]', ('cable',))
     """
 
-    def __init__(self, robot: Robot) -> None:
-        super().__init__(robot)
+    def __init__(self, robot: Robot, *, refine: int = 1) -> None:
+        super().__init__(robot, refine=refine)
         self._set_rest()
+
+    def spatial_error(self, q: ArrayLike, u: Inputs = None) -> SpatialError:
+        """What the number of points along rods leaves of error in a configuration, by comparison with twice as many.
+
+        Parameters
+        ----------
+        q : array (nq,)
+            The more the rods are bent, the larger the error.
+        u : dict, array (nu,) or None
+            Inputs, for the equilibrium that they hold.
+
+        Returns
+        -------
+        SpatialError
+            Relative to the length of the rods, with what each rod errs and what to do. The first call compiles the finer system.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.005), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3), points=4,
+        ... )
+        >>> system = robot.compile()
+        >>> rest = pl.solve_statics(system)  # it hangs down
+        >>> error = system.spatial_error(rest.q, rest.u)
+        >>> print(f"{100 * error.value:.1f} % of the length. {error.advice(1e-3)}")
+        0.6 % of the length. Use points=7 instead of 4 for rod 'arm'.
+        """
+        return spatial_error(self, self.check_q(q), u)
+
+    @cached_property
+    def companion(self) -> Companion:
+        """The system with finer rods that `spatial_error` compares with."""
+        return Companion(self)
+
+    @cached_property
+    def rod_steps(self) -> tuple[RodSteps | None, ...]:
+        """What the error of each rod's steps depends on, for `spatial.rough_error`."""
+        rods = [info for info in self._assembly.links.values() if info.link.is_rod]
+        return tuple(steps_of(info, info.link.content) for info in rods if isinstance(info.link.content, Rod))
 
     def _set_rest(self) -> None:
         """What follows from the neutral configuration: lengths of elastic tendons, rods that touch because they are joined."""

@@ -13,10 +13,10 @@ from ..assembly import LinkInfo, anchor_of, assemble, internal_tables
 from ..elimination import plan_elimination
 from ..kernels import engine, layout, manifold
 from ..kernels.wrenches import P_INPUT, P_MOMENT
-from ..loading import Anchor
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.validate import finite, unknown_name
+from ..places import Anchor
 from ..quadrature import Grid
 from .arguments import checked, numbers
 
@@ -32,9 +32,9 @@ Probe = tuple[NDArray[np.int64], Array, Array]  # steps, partial steps, basis va
 class Core:
     """Tables and workspace of a compiled robot, its description and its configuration space."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, *, refine: int = 1) -> None:
         robot = robot.copy()
-        assembly = assemble(robot)
+        assembly = assemble(robot, refine)
         self._robot = robot
         self._assembly = assembly
         self.name = robot.name

@@ -9,9 +9,9 @@ from .. import lie
 from ..assembly import LinkInfo, block_integrals, step_values
 from ..kernels import kinematics as kernels
 from ..kernels import layout
-from ..loading import Anchor
 from ..model.links import Link, Rod
 from ..model.validate import choice, integer
+from ..places import Anchor
 from ..quadrature import Grid
 from .core import Array, Core, FrameLike, Probe, Reference
 
