@@ -170,16 +170,16 @@ def _line(tendon: Tendon, path: str) -> Any:
     """A tendon, push rod or chamber."""
     own: dict[str, Any] = {}
     kind, place = "tendon", "path"
-    if isinstance(tendon.factor, Negative):
+    if tendon.pressure and isinstance(tendon.factor, Negative):
         kind, place, own = "chamber", "rod", {"area": tendon.factor.function}
     elif callable(tendon.factor):
         raise WriteError(
             f"{path}: its factor {tendon.factor!r} is a Python function, which cannot be written to a model file."
         )
+    elif tendon.pressure:
+        kind, place, own = "chamber", "rod", {"area": -tendon.factor}
     elif tendon.factor == -1.0 and tendon.push:
         kind = "push_rod"
-    elif tendon.factor != 1.0:
-        kind, place, own = "chamber", "rod", {"area": -tendon.factor}
     else:
         options = ("control", "stiffness", "damping", "rest_length", "friction", "slip_speed", "push")
         own = {key: getattr(tendon, key) for key in options}

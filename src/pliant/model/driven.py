@@ -168,7 +168,7 @@ class Driven:
         if not all(np.isfinite(a) and a > 0 for a in samples):
             raise ValueError(f"chamber {name!r}: area = {area!r} must be positive [m²] everywhere.")
         factor = Negative(area) if callable(area) else -float(area)
-        options = {"factor": factor, "push": True}
+        options = {"factor": factor, "push": True, "pressure": True}
         return self._add_line(name, "chamber", rod, _routing(y, z, start, end, dy, dz), options)
 
     def _add_line(self, name: str, kind: str, path: Path, routing: dict[str, Any], options: dict[str, Any]) -> Tendon:

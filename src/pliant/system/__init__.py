@@ -7,6 +7,7 @@ import numpy as np
 from ..kernels import kinematics as kernels
 from ..kernels.tendons import V_REST
 from ..model.robot import Robot
+from .contacts import Contacts
 from .core import FrameLike, Inputs, Reference
 from .dynamics import Algorithm, Dynamics, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Energy, Momentum
@@ -14,6 +15,7 @@ from .forces import Forces
 
 __all__ = [
     "Algorithm",
+    "Contacts",
     "ForwardDerivatives",
     "FrameLike",
     "Inputs",
