@@ -1,5 +1,6 @@
 """Units: stated once by the parts of a robot, and the same in plots, pages, files and datasets."""
 
+import csv
 import json
 
 import numpy as np
@@ -206,6 +207,20 @@ def test_units_in_datasets(run):
     assert data["coordinate_unit"].sel(coordinate="body.z").item() == "m"
     assert data["t"].attrs["units"] == "s"
     assert float(data["q"].sel(coordinate="body.z")[-1]) == run.q[-1, 6]
+
+
+def test_columns_of_a_table(tmp_path):
+    """Quaternions have names, and a comma in a name makes no column."""
+    from pliant.cli.commands import _write_result
+
+    robot = pl.Robot("robot")
+    robot.add_body("a, b", joint=pl.Free(), mass=1.0, inertia=(1, 1, 1))
+    result = pl.simulate(robot.compile(), 0.02, output=0.01)
+    _write_result(result, tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["t", *(f"a, b.{c}" for c in ("qw", "qx", "qy", "qz", "x", "y", "z"))]
+    np.testing.assert_allclose(np.array(rows[1:], dtype=float)[:, 1:], result.q, rtol=1e-15)
 
 
 def test_units_of_sliders(run):

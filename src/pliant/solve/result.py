@@ -184,7 +184,7 @@ class Result:
         >>> robot = pl.Robot("marble")
         >>> marble = robot.add_body("marble", joint=pl.Free(), shape=pl.Sphere(0.01), mass=0.02)
         >>> floor = robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.02))
-        >>> rolling = robot.add_contact("rolling", marble, "floor", stiffness=1e3, damping=1.0)
+        >>> rolling = robot.add_contact("rolling", marble, "floor", stiffness=1e3, damping=10.0)
         >>> run = pl.simulate(robot.compile(), 1.0, output=0.1)
         >>> len(run.contacts(0.0)), len(run.contacts(1.0)), len(run.contacts())
         (0, 1, 11)

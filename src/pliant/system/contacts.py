@@ -100,7 +100,7 @@ class Contacts:
         >>> system = robot.compile()
         >>> touching = system.contacts(system.neutral())
         >>> print(touching.force_on("marble").round(6), touching.force_on("floor").round(6))
-        [0.  0.  0.1] [-0.  -0.  -0.1]
+        [0.  0.  0.1] [ 0.   0.  -0.1]
         """
         sign = np.array([float(a == part) - float(b == part) for a, b in zip(self.link, self.other)])
         return np.einsum("k,ki->i", sign, self.force) if len(sign) else np.zeros(3)
