@@ -8,7 +8,7 @@ import pytest
 import pliant as pl
 from pliant.kernels.contact import T_CONTACT, T_FIRST, T_POINT, T_SECOND
 from pliant.kernels.points import point_jacobians
-from pliant.system.contacts import contact_table
+from pliant.system.contacts import columns, contact_table
 from pliant.viz.html import decode_html, write_html
 from pliant.viz.recording import record, record_result
 
@@ -249,6 +249,23 @@ def test_contacts_in_files(run, tmp_path):
         assert set(group["name"].asstr()[:]) == {"standing"}
     again = pl.Result.load(tmp_path / "run.h5", run.system)
     np.testing.assert_array_equal(again.contacts(0.1).force, run.contacts(0.1).force)
+
+
+def test_a_run_that_never_touches(resting, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    pytest.importorskip("xarray")
+    q = resting.neutral()
+    q[6] = 1.0
+    free = pl.simulate(resting, 0.02, start=q, output=0.01)
+    free.save(tmp_path / "free.h5")
+    with h5py.File(tmp_path / "free.h5") as file:
+        assert file["contacts/force"].shape == (0, 3)
+        assert file["contacts/name"].shape == (0,)
+    assert free.to_xarray()["contact_force"].shape == (0, 3)
+    assert not np.any(free.plot_contacts().lines[0].get_ydata())
+    assert columns([])["force"].shape == (0, 3)
+    header, _arrays = decode_html(free.save_html(tmp_path / "free.html"))
+    assert header["contacts"] == 0
 
 
 def test_contacts_as_a_dataset(run):

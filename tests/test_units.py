@@ -146,6 +146,18 @@ def test_every_input():
     assert robot.tendons["push rod"].kind == "push rod"
 
 
+def test_forces_of_loops():
+    robot = pl.Robot("robot")
+    robot.add_body("a", joint=pl.Revolute("z"), mass=1.0, inertia=(1, 1, 1))
+    robot.add_body("b", joint=pl.Free(), mass=1.0, inertia=(1, 1, 1))
+    robot.add_loop("hinge: first", "a", "b", joint=pl.Revolute("z"))
+    robot.add_loop("hinge", "b", "world", joint=pl.Helical("z", pitch=0.1))
+    system = robot.compile()
+    expected = ["N m" if "tilt" in name else "N" for name in system.loop_rows]
+    assert list(system.multiplier_units) == expected
+    assert expected.count("N m") == 4
+
+
 def test_a_chamber_of_one_square_metre_stays_one(tmp_path):
     robot = rod()
     robot.add_chamber("chamber", "arm", area=1.0)

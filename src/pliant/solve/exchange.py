@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..model.units import ACCELERATIONS
 from ..system import System
 from ..system.contacts import UNITS, columns
 
@@ -16,12 +20,15 @@ _NAMES = ("name", "link", "other")
 
 
 def units_of(system: System) -> dict[str, list[str]]:
-    """Units of coordinates, velocities, generalised forces and inputs, in the order of their names."""
+    """Units of the columns of the arrays of a result."""
     return {
+        "t": ["s"],
         "q": list(system.coordinate_units),
         "v": list(system.velocity_units),
-        "tau": list(system.force_units),
+        "a": [ACCELERATIONS[unit] for unit in system.dof_units],
         "u": list(system.input_units),
+        "tau": list(system.force_units),
+        "multipliers": list(system.multiplier_units),
     }
 
 
@@ -35,6 +42,7 @@ def unit_coordinates(result: Result) -> dict[str, Any]:
         "input": list(s.input_names),
         "coordinate_unit": ("coordinate", list(s.coordinate_units)),
         "velocity_unit": ("dof", list(s.velocity_units)),
+        "acceleration_unit": ("dof", [ACCELERATIONS[unit] for unit in s.dof_units]),
         "force_unit": ("dof", list(s.force_units)),
         "input_unit": ("input", list(s.input_units)),
     }
@@ -62,15 +70,10 @@ def write_contacts(file: Any, result: Result) -> None:
         return
     table = columns(result.contacts())
     group = file.create_group("contacts")
+    text = import_module("h5py").string_dtype()
     group.create_dataset("state", data=table["state"], compression="gzip", shuffle=True)
     for name in _NAMES:
-        group.create_dataset(name, data=[entry.encode() for entry in table[name]] or b"", dtype=_text())
+        group.create_dataset(name, data=np.array(table[name], dtype=object), dtype=text)
     for name, unit in UNITS.items():
         data = group.create_dataset(name, data=table[name], compression="gzip", shuffle=True)
         data.attrs["unit"] = unit
-
-
-def _text() -> Any:
-    import h5py
-
-    return h5py.string_dtype()

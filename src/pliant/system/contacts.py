@@ -163,7 +163,9 @@ def contact_table(system: Core, q: Array, v: Array, within: float) -> Array:
 
 def columns(states: Sequence[Contacts]) -> dict[str, Any]:
     """Contacts of many states as flat columns: number of the state, names, and the numbers of `UNITS`."""
-    out: dict[str, Any] = {"state": np.repeat(np.arange(len(states)), [len(state) for state in states])}
+    out: dict[str, Any] = {
+        "state": np.repeat(np.arange(len(states)), np.array([len(state) for state in states], dtype=int))
+    }
     for name in ("name", "link", "other"):
         out[name] = [entry for state in states for entry in getattr(state, name)]
     for name in UNITS:

@@ -14,6 +14,8 @@ from ..kernels.loops import ANGLE, HELIX
 from ..kernels.tendons import T_FORCE, T_LENGTH
 from ..model.actuators import InternalStress
 from ..model.links import Link
+from ..model.loops import ROW_UNITS
+from ..model.units import FORCES
 from ..model.validate import choice, non_negative, unknown_name
 from .contacts import Contacts, find_contacts
 from .core import Array, Inputs
@@ -102,6 +104,12 @@ class Forces(Kinematics):
     def loop_rows(self) -> tuple[str, ...]:
         """Names of the scalar constraints of all loop joints (of a joint "pin" for instance ``"pin: position x"``)."""
         return tuple(f"{name}: {what}" for name, loop in self._robot.loops.items() for _k, _d, what in loop.rows())
+
+    @property
+    def multiplier_units(self) -> tuple[str, ...]:
+        """Units of the forces of loop joints, in the order of `loop_rows`."""
+        kinds = (kind for loop in self._robot.loops.values() for kind, _data, _what in loop.rows())
+        return tuple(FORCES[ROW_UNITS[kind]] for kind in kinds)
 
     @property
     def multipliers(self) -> Array:

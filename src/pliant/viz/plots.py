@@ -297,10 +297,10 @@ def plot_multipliers(
     chosen = _chosen("loop", loop, list(loops))
     columns: dict[str, tuple[Array, str]] = {}
     if components == "rows":
-        kinds = [row[0] for joint in loops.values() for row in joint.rows()]
-        for k, name in enumerate(system.loop_rows):
-            if name.split(":")[0] in chosen:
-                columns[name] = result.multipliers[:, k], "N m" if kinds[k] == "angle" else "N"
+        owners = [name for name, joint in loops.items() for _row in joint.rows()]  # their names may have colons
+        for k, (name, unit) in enumerate(zip(system.loop_rows, system.multiplier_units)):
+            if owners[k] in chosen:
+                columns[name] = result.multipliers[:, k], unit
     else:
         for name in chosen:
             F = np.array(
