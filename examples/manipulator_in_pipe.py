@@ -111,14 +111,13 @@ def main(figures_dir: str | None = None) -> None:
         print(
             f"  {name:22}{error:14.5f}{result.statistics.steps:8}{times['pipe', name]:11.4f}{times['free', name]:15.4f}"
         )
-    depth = penetration(runs["pipe", "bdf, rtol 1e-8"])
     free = penetration(runs["free", "bdf, rtol 1e-8"])
-    touching = depth.max(axis=1) > 0
-    force = STIFFNESS * np.clip(depth, 0, None) ** EXPONENT
-    print(
-        f"\ntouches the wall {100 * touching.mean():.0f} % of the time, {(depth > 0).sum(axis=1).max()} points at once"
-    )
-    print(f"deepest {1e3 * depth.max():.3f} mm, largest force {force.max():.2f} N")
+    history = runs["pipe", "bdf, rtol 1e-8"].contacts()
+    counts = np.array([len(contacts) for contacts in history])
+    depth = -min(contacts.gap.min(initial=0.0) for contacts in history)
+    force = max(contacts.normal_force.max(initial=0.0) for contacts in history)
+    print(f"\ntouches the wall {100 * (counts > 0).mean():.0f} % of the time, {counts.max()} points at once")
+    print(f"deepest {1e3 * depth:.3f} mm, largest force {force:.2f} N")
     gallery.save(figures_dir, figures, runs["pipe", "bdf, rtol 1e-8"])
     print(f"without the pipe the arm would reach {1e3 * free.max():.1f} mm beyond the wall")
 
@@ -142,6 +141,7 @@ def check() -> None:
     x, y, _z = system.pose("arm.tip", rest.q)[:3, 3]
     assert 0 < x + TIP - PIPE < 2.2e-3
     assert abs(y) < 1e-10
+    assert abs(rest.contacts.gap.min() + x + TIP - PIPE) < 1e-12
 
 
 if __name__ == "__main__":

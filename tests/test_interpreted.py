@@ -88,6 +88,7 @@ def add_loads(out: dict[str, np.ndarray]) -> None:
     robot.add_hydrodynamics(rod, pl.Hydrodynamics.circular(tail=True))
     robot.add_obstacle("ball", pl.Sphere(1.0), parent="float")
     robot.add_contact("touch", rod, "ball", stiffness=100.0, friction=0.3, damping=0.1)
+    robot.add_contact("itself", rod, rod, stiffness=100.0, friction=0.3)
     robot.add_loop("pin", hand.at((0, 0.1, 0)), "float", joint=pl.Helical("x", pitch=0.1))
     robot.add_wrench("push", "eye", force=(1, 2, 3))
     robot.add_motor("motor", hand, control="position", kp=1.0)
@@ -103,6 +104,9 @@ def add_loads(out: dict[str, np.ndarray]) -> None:
     composite = pl.composite_matrices(system, q, v)
     out["composite"] = np.array([composite.mass, composite.c1, composite.c2, composite.drag])
     out["weight"] = np.column_stack([composite.gravity, composite.flow])
+    found = system.contacts(q, v, within=0.5)
+    assert {"touch", "itself"} == set(found.name)
+    out["contacts"] = np.column_stack([found.gap, found.point, found.normal, found.force])
     out["lengths"] = np.vstack([system.tendon_lengths(q)[1], system.closure(q, v)[1]])
 
 

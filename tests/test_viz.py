@@ -14,7 +14,6 @@ from pliant.viz.html import decode_html, encode, field_range, grid_cell, quatern
 from pliant.viz.meshes import shape_mesh
 from pliant.viz.recording import FIELDS, record, record_result
 from pliant.viz.rods import thin_radius
-from pliant.viz.touching import Touching, distance
 
 RUBBER = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
 STRAINS = pl.Strains(torsion=1, bending=2, stretch=1)
@@ -278,33 +277,17 @@ def test_color_scale():
     assert grid_cell(1000) == pytest.approx(200)
 
 
-def test_distances_to_obstacles():
-    place = pl.Pose()
-    world = pl.Frame("world")
-    x = np.array([[0.3, 0.0, 0.05], [0.0, 0.0, 0.5], [0.3, 0.3, 0.0]])
-
-    def of(shape, inside=False):
-        return distance(pl.Obstacle(shape, world, place, inside), x)
-
-    np.testing.assert_allclose(of(pl.HalfSpace())[0], [0.05, 0.5, 0.0])
-    np.testing.assert_allclose(of(pl.Sphere(0.2))[0], np.linalg.norm(x, axis=1) - 0.2)
-    np.testing.assert_allclose(of(pl.Cylinder(0.2, 0.4, "z"))[0], [0.1, 0.3, 0.3 * np.sqrt(2) - 0.2])
-    np.testing.assert_allclose(of(pl.Box(0.4, 0.4, 0.4))[0], [0.1, 0.3, 0.1 * np.sqrt(2)])
-    np.testing.assert_allclose(of(pl.Box(2, 2, 2), inside=True)[0], [0.7, 0.5, 0.7])
-    for shape in (pl.Sphere(0.2), pl.Cylinder(0.2, 0.4, "z"), pl.Box(0.4, 0.4, 0.4)):
-        d, n = of(shape)
-        np.testing.assert_allclose(distance(pl.Obstacle(shape, world, place), x - d[:, None] * n)[0], 0, atol=1e-12)
-
-
 def test_contact_points_lie_on_the_floor(full):
     robot = full.robot
     rest = record(full, full.neutral())
-    assert len(rest.contacts[0][0]) == 0  # above the floor
+    assert len(rest.contacts[0]) == 0  # above the floor
     lower = pl.Robot("lying", gravity=(0, 0, -9.81))
     lower.add_rod("arm", length=0.5, section=pl.Circle(0.02), material=RUBBER, strains=STRAINS)
     lower.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.015))
     lower.add_contact("touch", "arm", "floor", stiffness=1e3, exponent=1.0)
-    place, force = Touching(lower.compile()).points(lower.compile().neutral())
+    system = lower.compile()
+    found = record(system, system.neutral()).contacts[0]
+    place, force = found.point, found.force
     assert len(place) >= 3
     np.testing.assert_allclose(place[:, 2], -0.02)
     np.testing.assert_allclose(force, np.tile([0, 0, 1e3 * 0.005], (len(force), 1)), atol=1e-9)
@@ -392,7 +375,7 @@ def test_what_a_page_says_is_what_was_computed(run, tmp_path):
     expected = np.clip(recording.fields["curvature"], low, high)
     np.testing.assert_allclose(low + curvature * (high - low), expected, atol=(high - low) / 250)
     count = np.diff(arrays["contact.start"])
-    assert count.tolist() == [len(place) for place, _force in recording.contacts]
+    assert count.tolist() == [len(state) for state in recording.contacts]
 
 
 def test_turning_around_is_smooth_in_a_page(tmp_path):
@@ -543,10 +526,3 @@ def test_the_studio_moves_what_is_prescribed():
         np.testing.assert_allclose(system.tendon_lengths(studio.rest.q)[0], 0.29, atol=1e-8)
         np.testing.assert_allclose(system.pose("cart", studio.rest.q)[1, 3], 0.1, atol=1e-12)
         assert "tension of cable" in studio.report.content
-
-
-def test_units_of_inputs(full):
-    from pliant.viz.studio import input_unit
-
-    expected = {"straight": "N", "spring": "m", "pusher": "N", "chamber": "Pa", "follower": "", "field_x": "T"}
-    assert {name: input_unit(full, name) for name in expected} == expected

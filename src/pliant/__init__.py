@@ -60,7 +60,7 @@ from .solve.motion import Motion
 from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import Equilibrium, solve_statics
-from .system import ForwardDerivatives, InverseDerivatives, Momentum, SpatialError, System
+from .system import Contacts, ForwardDerivatives, InverseDerivatives, Momentum, SpatialError, System
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ __all__ = [
     "Circle",
     "CompositeMatrices",
     "Contact",
+    "Contacts",
     "Custom",
     "CustomSection",
     "Cylinder",

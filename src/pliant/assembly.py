@@ -22,7 +22,7 @@ from .model.joints import Joint
 from .model.links import Body, Frame, Link, Rod
 from .model.pose import Pose
 from .model.robot import Robot
-from .model.strains import STRAIN_NAMES
+from .model.units import dofs
 from .places import Anchor, Places
 from .quadrature import SAME_POINT, Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
 from .resolution import element_ends, points_of_rod
@@ -476,17 +476,6 @@ def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
     return known
 
 
-def _dof_names(robot: Robot) -> tuple[str, ...]:
-    names: list[str] = []
-    for link in robot.links:
-        names += [f"{link.name}.{dof}" for dof in link.joint.dof_names]
-        if isinstance(link.content, Rod):
-            for name, basis in zip(STRAIN_NAMES, link.content.strains.bases):
-                if basis is not None:
-                    names += [f"{link.name}.{name}[{k}]" for k in range(basis.size)]
-    return tuple(names)
-
-
 def assemble(robot: Robot, refine: int = 1) -> Assembly:
     """Turn a robot into tables; with `refine` times as many points along rods and tendons as it says.
 
@@ -530,7 +519,7 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
         rest=rest,
         springs=springs,
         spatial=spatial,
-        dof_names=_dof_names(robot),
+        dof_names=tuple(dofs(robot)),
         known=_known(robot, builder),
         loading=loading,
         places=places,

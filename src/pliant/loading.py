@@ -22,18 +22,18 @@ from .kernels.units import UNIT_OF
 from .kernels.user import User
 from .kernels.wrenches import DIPOLE, IN_BODY, IN_WORLD, Wrenches
 from .model.links import Body, Frame, Link, Rod
-from .model.loads import Contact, HalfSpace, Obstacle, PointWrench
+from .model.loads import FIELD, Contact, HalfSpace, Obstacle, PointWrench
 from .model.pose import Pose
 from .model.robot import Robot
 from .model.shapes import Box, Cylinder, Sphere
+from .model.units import input_units
 from .places import Anchor, Places, as_rows
 from .tendon_loading import TendonBuilder
 
-__all__ = ["FIELD", "Loading", "build_loading", "input_names", "points_of_interest"]
+__all__ = ["Loading", "build_loading", "input_names", "points_of_interest"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FIELD = ("field_x", "field_y", "field_z")  # inputs of the field that acts on dipoles
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,7 @@ class Loading:
 
 def input_names(robot: Robot) -> tuple[str, ...]:
     """All inputs: tendons, motors, stresses, wrenches, the field, inputs of user loads."""
-    scaled = (name for name, wrench in robot.wrenches.items() if not wrench.constant)
-    user = (own for load, _places in robot.user_loads.values() for own in load.inputs)
-    return (*robot.tendons, *robot.motors, *robot.stresses, *scaled, *(FIELD if robot.dipoles else ()), *user)
+    return tuple(input_units(robot))
 
 
 def points_of_interest(robot: Robot, rod: str) -> list[float]:

@@ -1,9 +1,7 @@
 """The viewers in a real browser: something is seen, and it moves."""
 
 import io
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,34 +9,9 @@ import pytest
 import pliant as pl
 from pliant.viz.recording import record_result
 
-CHROMIUM = os.environ.get("PLIANT_CHROMIUM", "/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
-SIZE = {"width": 560, "height": 420}
 PATIENCE = 40.0  # seconds that a slow machine may take
 
 Image = pytest.importorskip("PIL.Image", reason="needs pillow to look at pictures")
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright to drive a browser")
-pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"there is no browser at {CHROMIUM}")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(browser):
-    page = browser.new_page(viewport=SIZE)
-    page.errors = []
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    yield page
-    page.close()
 
 
 @pytest.fixture(scope="module")

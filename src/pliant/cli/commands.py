@@ -139,7 +139,10 @@ def check(options: argparse.Namespace) -> int:
         problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in found]
         print(json.dumps({"ok": False, "problems": problems}))
         return WRONG
-    lines = [str(model), f"inputs: {', '.join(system.input_names) or 'none'}"]
+    inputs = [
+        name if unit in ("", "–") else f"{name} [{unit}]" for name, unit in zip(system.input_names, system.input_units)
+    ]
+    lines = [str(model), f"inputs: {', '.join(inputs) or 'none'}"]
     if system.loop_rows:
         lines.append(f"loop constraints: {len(system.loop_rows)}")
     data = {
@@ -149,6 +152,7 @@ def check(options: argparse.Namespace) -> int:
         "nv": system.nv,
         "links": list(system.links),
         "inputs": list(system.input_names),
+        "input_units": list(system.input_units),
         "mass": system.mass,
     }
     _print(options, "\n".join([*lines, f"mass: {system.mass:.6g} kg"]), data)
@@ -211,14 +215,15 @@ def _write_result(result: Result, path: Path) -> None:
     if path.suffix != ".csv":
         result.save(path)
         return
+    import csv
+
     import numpy as np
 
     from .._files import replacing
 
-    names = result.system.dof_names if result.system.nq == result.system.nv else None
-    header = ",".join(["t", *(names or (f"q{k}" for k in range(result.system.nq)))])
-    with replacing(path) as part:
-        np.savetxt(part, np.column_stack([result.t, result.q]), delimiter=",", header=header, comments="")
+    with replacing(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerow(["t", *result.system.coordinate_names])  # quotes commas in names
+        np.savetxt(file, np.column_stack([result.t, result.q]), delimiter=",")
 
 
 def modes(options: argparse.Namespace) -> int:

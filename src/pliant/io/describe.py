@@ -170,18 +170,18 @@ def _line(tendon: Tendon, path: str) -> Any:
     """A tendon, push rod or chamber."""
     own: dict[str, Any] = dict.fromkeys(ROUTING)
     kind, place = "tendon", "path"
-    if isinstance(tendon.factor, Negative):
+    if tendon.pressure and isinstance(tendon.factor, Negative):
         kind, place = "chamber", "rod"
         own["area"] = tendon.factor.function
     elif callable(tendon.factor):
         raise WriteError(
             f"{path}: its factor {tendon.factor!r} is a Python function, which cannot be written to a model file."
         )
-    elif tendon.factor == -1.0 and tendon.push:
-        kind = "push_rod"
-    elif tendon.factor != 1.0:
+    elif tendon.pressure:
         kind, place = "chamber", "rod"
         own["area"] = -tendon.factor
+    elif tendon.factor == -1.0 and tendon.push:
+        kind = "push_rod"
     if len(tendon.path) == 1 and isinstance(tendon.path[0], Along):
         piece = tendon.path[0]
         if piece.breaks:

@@ -6,6 +6,9 @@ A point is a sphere of the rod's local radius, for contact between rods a capsul
 ``F = fₙ (n − μ vₜ / √(|vₜ|² + v₀²))`` (Coulomb, regularised at the speed v₀), at the surface of the sphere or capsule,
 
 with the penetration δ, the normal n and the sliding velocity vₜ there. Its derivatives are exact on each side of δ = 0.
+
+What touches what is found in two places, `obstacle_contact` and `capsule_contact`. Forces, derivatives and the table for
+the user (`write_contacts`) start from their answers, so that what is reported is what acts.
 """
 
 from typing import NamedTuple
@@ -34,7 +37,13 @@ class Contact(NamedTuple):
 
 C_FIRST, C_END, C_SHAPE, C_LAW = (np.int64(k) for k in range(4))
 R_LAW = np.int64(4)
+FORCES, MATRICES, CROSS, ENERGY, TABLE = (np.int64(k) for k in range(5))  # what `visit_rods` is asked for
+# columns of the table of contacts: number of the contact, its two points (−1: an obstacle), gap, where the force acts, the
+# direction away from the second, the force on the first
+T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE = (np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10))
+TABLE_WIDTH = 13
 N0, N9 = np.int64(0), np.int64(9)
+NOBODY = np.int64(-1)
 
 
 @inline
@@ -144,31 +153,51 @@ def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B)
 
 
 @routine
+def obstacle_contact(contact, k, m, state, R, p):
+    """Geometry and force of the contact of point m with the obstacle (R, p) of pair k; no force unless depth is positive.
+
+    Returns depth, centre, n, its second derivative H, relative velocities v (at the centre) and w, F.
+    """
+    s = contact.touch[k, C_SHAPE]
+    row, other = state[contact.point[m, 0]], state[contact.shape[s, 1]]
+    c = centre_of(contact, m, state)
+    d, n, H = distance(contact.shape[s, 0], contact.shape[s, 2] != 0, contact.place[s, 12:], R, p, c)
+    radius = contact.ball[m, 3]
+    depth = radius - d
+    v = vscale(0.0, n)
+    w = v
+    F = v
+    if depth.real > 0.0:
+        v = vsub(velocity_at(row, c), velocity_at(other, c))
+        w = vsub(get3(row, VE), get3(other, VE))
+        law = contact.law[contact.touch[k, C_LAW]]
+        F = contact_force(law, contact.ball[m, 5], depth, n, v, w, vscale(-radius, n))
+    return depth, c, n, H, v, w, F
+
+
+@routine
 def apply_obstacle(contact, k, state):
     """Forces of one obstacle on a range of points."""
     s = contact.touch[k, C_SHAPE]
     j = contact.shape[s, 1]
-    other = state[j]
     R, p = shape_frame(contact, s, state)
-    law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, 12:]
-    inside = contact.shape[s, 2] != 0
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
-        i = contact.point[m, 0]
-        c = centre_of(contact, m, state)
-        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
-        radius = contact.ball[m, 3]
-        depth = radius - d
+        depth, c, n, _H, _v, _w, F = obstacle_contact(contact, k, m, state, R, p)
         if depth.real <= 0.0:
             continue
-        row = state[i]
-        rho = vscale(-radius, n)
-        v = vsub(velocity_at(row, c), velocity_at(other, c))
-        F = contact_force(law, contact.ball[m, 5], depth, n, v, vsub(get3(row, VE), get3(other, VE)), rho)
-        M = vcross(rho, F)
-        subtract_wrench(row, c, M, F)
+        M = vcross(vscale(-contact.ball[m, 3], n), F)
+        subtract_wrench(state[contact.point[m, 0]], c, M, F)
         if j >= 0:
-            subtract_wrench(other, c, vscale(-1.0, M), vscale(-1.0, F))
+            subtract_wrench(state[j], c, vscale(-1.0, M), vscale(-1.0, F))
+
+
+@routine
+def write_obstacle(contact, k, work, table):
+    """Contacts of one obstacle into the table of `write_contacts`."""
+    R, p = shape_frame(contact, contact.touch[k, C_SHAPE], work.state)
+    for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+        depth, c, n, _H, _v, _w, F = obstacle_contact(contact, k, m, work.state, R, p)
+        write_row(contact, work, table, contact.touch[k, C_LAW], m, NOBODY, depth, c, n, F)
 
 
 @routine
@@ -179,35 +208,24 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
     j = contact.shape[s, 1]
     if cross and j < 0:
         return
-    other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, 12:]
-    inside = contact.shape[s, 2] != 0
     A, B, spare = work.law[0], work.law[1], work.law[2]
     normal, slide = work.line[:3], work.line[3]
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
-        i = contact.point[m, 0]
-        c = centre_of(contact, m, state)
-        d, n, H = distance(contact.shape[s, 0], inside, size, R, p, c)
-        radius = contact.ball[m, 3]
-        depth = radius - d
+        depth, c, n, H, v, w, F = obstacle_contact(contact, k, m, state, R, p)
         if depth.real <= 0.0:
             continue
-        row = state[i]
         for r in range(3):
             for col in range(3):
                 normal[r, col] = 0.0
                 normal[r, 3 + col] = H[3 * r + col]
         for r in range(6):
             slide[r] = 0.0
+        i, radius = contact.point[m, 0], contact.ball[m, 3]
         rho = vscale(-radius, n)
-        v = vsub(velocity_at(row, c), velocity_at(other, c))
-        w = vsub(get3(row, VE), get3(other, VE))
-        weight = contact.ball[m, 5]
-        F = contact_force(law, weight, depth, n, v, w, rho)
         M = vcross(rho, F)
-        put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, n, A, B)
+        put_law(law, contact.ball[m, 5], depth, n, v, w, rho, radius, normal, slide, n, A, B)
         if cross:
             pair_columns(t, work, i, j, work.pair)
             add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
@@ -377,11 +395,11 @@ def bounds(contact, first, end, centre):
 
 
 @routine
-def sort_points(contact, pair, centre, sweep):
+def sort_points(contact, pair, centre, sweep, margin):
     """Broad phase: the points of two ranges, sorted by where they begin along the axis of largest extent.
 
-    sweep (n, 4): point, begin, end, side. Returns the number of points (0 if the boxes around the ranges are apart), and
-    whether both ranges are the same.
+    sweep (n, 4): point, begin (less `margin`), end, side. Returns the number of points (0 if the boxes around the ranges
+    are further apart than `margin`), and whether both ranges are the same.
     """
     rods = contact.rods[pair]
     same = rods[0] == rods[2]
@@ -391,7 +409,7 @@ def sort_points(contact, pair, centre, sweep):
     if not same:
         other, top = bounds(contact, rods[2], rods[3], centre)
         for c in range(3):
-            if other[c] > high[c] or low[c] > top[c]:
+            if other[c] > high[c] + margin or low[c] > top[c] + margin:
                 return 0, same
         low = (min(low[0], other[0]), min(low[1], other[1]), min(low[2], other[2]))
         high = (max(high[0], top[0]), max(high[1], top[1]), max(high[2], top[2]))
@@ -407,64 +425,66 @@ def sort_points(contact, pair, centre, sweep):
         k = rods[0] + e if e < na else rods[2] + e - na
         x = centre[k, axis]
         reach = contact.ball[k, 3] + contact.ball[k, 4]
+        begin = x - reach - margin
         f = e - 1
-        while f >= 0 and sweep[f, 1] > x - reach:  # points follow each other along rods, so they are nearly sorted
+        while f >= 0 and sweep[f, 1] > begin:  # points follow each other along rods, so they are nearly sorted
             for c in range(4):
                 sweep[f + 1, c] = sweep[f, c]
             f -= 1
         sweep[f + 1, 0] = k
-        sweep[f + 1, 1] = x - reach
+        sweep[f + 1, 1] = begin
         sweep[f + 1, 2] = x + reach
         sweep[f + 1, 3] = 0.0 if e < na else 1.0
     return n, same
 
 
 @routine
-def near(contact, k, m, centre):
-    """Whether two capsules are close enough for a closer look and may touch."""
+def near(contact, k, m, centre, margin):
+    """Whether two capsules may touch, and are close enough (within `margin`) for a closer look."""
     x, y, z = centre[k, 0] - centre[m, 0], centre[k, 1] - centre[m, 1], centre[k, 2] - centre[m, 2]
-    reach = contact.ball[k, 3] + contact.ball[k, 4] + contact.ball[m, 3] + contact.ball[m, 4]
+    reach = contact.ball[k, 3] + contact.ball[k, 4] + contact.ball[m, 3] + contact.ball[m, 4] + margin
     return x * x + y * y + z * z < reach * reach and contact.skip[k, m] == 0
 
 
 @routine
 def visit_rods(t, work, contact, task, cq, out):
-    """Go through the near pairs of capsules: apply forces (task 0), matrices K and N (1), what couples two steps (2).
+    """Go through the near pairs of capsules: FORCES, MATRICES K and N, what couples two steps (CROSS), or a TABLE into `out`.
 
-    Returns the potential energy of those that touch (task 3).
+    Returns the potential energy of those that touch (ENERGY).
     """
     state = work.state
     sweep, centre = work.sweep, work.centre
     energy = 0.0
+    margin = work.message[0].real if task == TABLE else 0.0
     set_centres(contact, work)
     for pair in range(contact.rods.shape[0]):
         law = contact.law[contact.rods[pair, R_LAW]]
-        n, same = sort_points(contact, pair, centre, sweep)
+        n, same = sort_points(contact, pair, centre, sweep, margin)
         for e in range(n):
             k = int(sweep[e, 0])
             for f in range(e + 1, n):
                 if sweep[f, 1] > sweep[e, 2]:
                     break
                 m = int(sweep[f, 0])
-                if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, centre):
+                if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, centre, margin):
                     continue
                 lower, upper = min(k, m), max(k, m)
-                if task == 0:
+                if task == FORCES:
                     depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
                     if depth.real > 0.0:
                         M = vcross(vscale(-contact.ball[lower, 3], nn), F)
                         subtract_wrench(state[contact.point[lower, 0]], c, M, F)
                         subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
-                elif task == 3:
+                elif task == ENERGY:
                     depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
                     if depth.real > 0.0:
                         energy += law[0] * depth.real ** (law[1] + 1.0) / (law[1] + 1.0)
+                elif task == TABLE:
+                    depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
+                    write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
                 else:
-                    capsule_tangent(t, work, contact, lower, upper, law, task == 2, cq, out)
+                    capsule_tangent(t, work, contact, lower, upper, law, task == CROSS, cq, out)
     return energy
-
-
-FORCES, MATRICES, CROSS, ENERGY = (np.int64(k) for k in range(4))
 
 
 @routine
@@ -512,3 +532,33 @@ def contact_potential(t, work, contact):
     if contact.rods.shape[0] > 0:
         energy += visit_rods(t, work, contact, ENERGY, 1.0, work.out[0])
     return energy
+
+
+@routine
+def write_row(contact, work, table, number, k, m, depth, c, n, F):
+    """A row of the table of contacts for the points k and m, if they are near enough and if there is room."""
+    if depth.real <= 0.0 and not -depth.real < work.message[0].real:
+        return
+    at = int(work.message[2].real)
+    work.message[2] += 1.0
+    if at >= table.shape[0]:
+        return
+    row = table[at]
+    row[T_CONTACT], row[T_FIRST], row[T_SECOND], row[T_GAP] = number, k, m, -depth
+    for i in range(3):
+        row[T_POINT + i] = c[i] - contact.ball[k, 3] * n[i]
+        row[T_NORMAL + i] = n[i]
+        row[T_FORCE + i] = F[i]
+
+
+@routine
+def write_contacts(t, work, contact, table):
+    """All contacts, and what is nearer than work.message[0], into rows of `table`; needs the forward pass.
+
+    Their number, which may be larger than that of the rows, goes into work.message[2].
+    """
+    work.message[2] = 0.0
+    for k in range(contact.touch.shape[0]):
+        write_obstacle(contact, k, work, table)
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, TABLE, 1.0, table)

@@ -18,7 +18,7 @@ from .forward import forward
 from .fronts import solve_tree
 from .groups import GROUPS, unpack_fronts, unpack_internal, unpack_tables, unpack_work
 from .linear import cholesky, cholesky_solve
-from .loads import input_columns, loop_closure, tendon_lengths
+from .loads import contact_table, input_columns, loop_closure, tendon_lengths
 from .newton import CONVERGED, SINGULAR, alpha_step, statics
 from .packing import Packed, pack
 from .prescribed import clear_known, eliminate
@@ -27,9 +27,22 @@ from .tangent import tangent
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
 
-ID, DERIVATIVES, RESIDUAL, TANGENT, MASS, FORWARD, STATICS, ALPHA, INPUTS, LENGTHS, CLOSURE, SOLVE, BALANCE = (
-    np.int64(k) for k in range(13)
-)
+(
+    ID,
+    DERIVATIVES,
+    RESIDUAL,
+    TANGENT,
+    MASS,
+    FORWARD,
+    STATICS,
+    ALPHA,
+    INPUTS,
+    LENGTHS,
+    CLOSURE,
+    SOLVE,
+    BALANCE,
+    CONTACTS,
+) = (np.int64(k) for k in range(14))
 ONE = np.int64(1)
 PARAMETERS = 32  # length of the parameter array: inputs from 0, reports from 16, memory of the integrator from 24
 
@@ -89,6 +102,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
     | CLOSURE | | S[0] (rows, nv) = derivatives of loop joints, work.closure = values, rates, accelerations |
     | BALANCE | | v1 = r; p[16:21] = kinetic, gravitational, elastic energy, potential of loads, power of loads and damping |
+    | CONTACTS | gap | S[0] (rows, width) = table of contacts (see `contact`), p[16] = how many there are |
     | ALPHA | h; αm, αf, β, γ; rtol, atol, κ, iterations | q1, v1, w1, a1; p[16:21] report; p[24:27] memory |
     """
     t = unpack_tables(ints, floats)
@@ -103,6 +117,11 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     loads = (ints, floats, buffer)
     if job == DERIVATIVES:
         tangent(t, work, loads, job < 0, q, v, w, u, p[0], p[1], p[2], v1, S)
+        return CONVERGED
+    if job == CONTACTS:
+        forward(t, q, v, work.zero, work)
+        contact_table(work, loads, q, v, u, p[0], S[0])
+        p[16] = work.message[2]
         return CONVERGED
     if job == INPUTS or job == LENGTHS or job == CLOSURE:  # noqa: SIM109
         step_derivatives(t, work, q, v)

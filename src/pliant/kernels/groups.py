@@ -45,6 +45,6 @@ HAS_TENDONS = np.int64(_AT[Tendons] + 4 * Tendons._fields.index("law"))
 HAS_EFFORTS, HAS_WRENCHES = _AT[Efforts], _AT[Wrenches]
 CABLES, WATER, CONTACT, USER, LOOPS = (np.int64(k) for k in range(5))  # units
 UNITS = 5
-FORCES, MATRICES, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES = (
-    np.int64(k) for k in range(8)
+FORCES, MATRICES, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES = (
+    np.int64(k) for k in range(9)
 )  # what a unit is asked for

@@ -15,6 +15,7 @@ from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, eff
 from .groups import (
     CABLES,
     CLOSURE,
+    CONTACT,
     ENERGY,
     FORCES,
     HAS_EFFORTS,
@@ -25,6 +26,7 @@ from .groups import (
     LOOPS,
     MATRICES,
     TANGENT,
+    TOUCHES,
     VALUES,
     unpack_efforts,
     unpack_tendons,
@@ -188,3 +190,14 @@ def loop_closure(loads, q, v, u, G):
     address = unpack_units(ints, floats).address[LOOPS]
     if address != 0:
         call_unit(address, CLOSURE, ints, floats, buffer, q, v, u, G)
+
+
+@routine
+def contact_table(work, loads, q, v, u, gap, table):
+    """Contacts, and what is apart by less than `gap`, into `table` (see `contact`), their number into work.message[2]."""
+    ints, floats, buffer = loads
+    work.message[0] = gap
+    work.message[2] = 0.0
+    address = unpack_units(ints, floats).address[CONTACT]
+    if address != 0:
+        call_unit(address, TOUCHES, ints, floats, buffer, q, v, u, table)

@@ -10,7 +10,8 @@ them have one signature and know these tasks:
 * INPUTS: add the derivatives with respect to the inputs to `out` (nu, nv);
 * LENGTHS: lengths of tendons into work.tension, their derivatives into `out` (tendons, nv);
 * VALUES: values, rates and accelerations of loop joints into work.closure;
-* CLOSURE: these, and their derivatives into `out` (rows, nv).
+* CLOSURE: these, and their derivatives into `out` (rows, nv);
+* TOUCHES: contacts into the rows of `out`, also those apart by less than work.message[0]; their number into work.message[2].
 """
 
 from .._call import array_at, unit
@@ -24,7 +25,15 @@ from .cables import (
     set_tensions,
     tendon_potential,
 )
-from .contact import apply_contact, contact_cross_terms, contact_potential, contact_tangents, step_columns
+from .contact import (
+    TABLE_WIDTH,
+    apply_contact,
+    contact_cross_terms,
+    contact_potential,
+    contact_tangents,
+    step_columns,
+    write_contacts,
+)
 from .groups import (
     CLOSURE,
     ENERGY,
@@ -33,6 +42,7 @@ from .groups import (
     LENGTHS,
     MATRICES,
     TANGENT,
+    TOUCHES,
     VALUES,
     unpack_contact,
     unpack_loops,
@@ -118,6 +128,8 @@ def contact_unit(task, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_ou
         energy = contact_potential(t, work, contact)
         work.message[2] = energy
         work.message[3] = energy
+    elif task == TOUCHES:
+        write_contacts(t, work, contact, array_at(out, (n_out // TABLE_WIDTH, TABLE_WIDTH)))
 
 
 @unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +60,8 @@ class Tendon:
     factor : float or function of X
         The force in the line per unit of input; negative where the input pushes (a push rod: −1, a chamber: minus its
         area).
+    pressure : bool
+        Whether the input is a pressure [Pa] and `factor` minus an area [m²]: a chamber.
 
     Notes
     -----
@@ -76,6 +78,7 @@ class Tendon:
     slip_speed: float | None = None
     push: bool = False
     factor: Weight = 1.0
+    pressure: bool = False
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -109,6 +112,18 @@ class Tendon:
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
+
+    @property
+    def kind(self) -> Literal["tendon", "push rod", "chamber"]:
+        """What it is."""
+        if self.pressure:
+            return "chamber"
+        return "tendon" if callable(self.factor) or self.factor > 0 else "push rod"
+
+    @property
+    def input_unit(self) -> str:
+        """Unit of its input: of a tension or force, of a pressure, or of the length that was pulled in."""
+        return "m" if self.control == "elastic" else "Pa" if self.pressure else "N"
 
     @property
     def along(self) -> tuple[Along, ...]:
@@ -187,6 +202,13 @@ class Motor:
         if self.control == "velocity" and (self.kd == 0.0 or self.kp):
             raise ValueError("a velocity servo needs kd, and no kp.")
 
+    def input_unit(self, joint: Joint) -> str:
+        """Unit of its input, on the joint that it drives: of a torque or force, of an angle or displacement, or of its rate."""
+        unit = joint.dof_units[self.dof]
+        if self.control == "torque":
+            return {"rad": "N m", "m": "N"}[unit]
+        return unit if self.control == "position" else f"{unit}/s"
+
 
 @dataclass(frozen=True, eq=False)
 class InternalStress:
@@ -202,6 +224,7 @@ class InternalStress:
 
     rod: str
     stress: ArrayLike | Callable[[float], ArrayLike]
+    input_unit: ClassVar[str] = "–"  # a factor
 
     def __post_init__(self) -> None:
         """Check the values."""

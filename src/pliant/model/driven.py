@@ -174,7 +174,7 @@ class Driven:
                 factor = -positive("area", area, unit="m²", hint="Give a number, or a function of X in [0, 1].")
         except (TypeError, ValueError) as error:
             raise type(error)(f"chamber {name!r}: {error}") from None
-        options = {"factor": factor, "push": True}
+        options = {"factor": factor, "push": True, "pressure": True}
         return self._add_line(name, "chamber", rod, _routing(y, z, start, end, dy, dz), options)
 
     def _add_line(self, name: str, kind: str, path: Path, routing: dict[str, Any], options: dict[str, Any]) -> Tendon:

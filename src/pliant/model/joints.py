@@ -76,6 +76,10 @@ class Joint:
         Number of velocities and of position coordinates.
     dof_names : tuple of str
         One name per velocity.
+    dof_units : tuple of str
+        Unit of a small motion along each degree of freedom, "rad" or "m".
+    coordinate_names, coordinate_units : tuple of str
+        Of the entries of q: the same, or those of a quaternion ("–") and a position.
     """
 
     stiffness: float | ArrayLike = 0.0
@@ -84,13 +88,21 @@ class Joint:
 
     kind: ClassVar[Kind] = "screws"
     dof_names: ClassVar[tuple[str, ...]] = ()
+    dof_units: ClassVar[tuple[str, ...]] = ()
+    coordinate_names: ClassVar[tuple[str, ...]] = ()
+    coordinate_units: ClassVar[tuple[str, ...]] = ()
     nv: ClassVar[int] = 0
     nq: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
         """Derive the numbers of coordinates from the names and the kind."""
         cls.nv = len(cls.dof_names)
-        cls.nq = cls.nv + (1 if cls.kind in ("spherical", "free") else 0)
+        cls.coordinate_names, cls.coordinate_units = cls.dof_names, cls.dof_units
+        if cls.kind in ("spherical", "free"):
+            position = cls.dof_units[3:]
+            cls.coordinate_names = ("qw", "qx", "qy", "qz", *"xyz"[: len(position)])
+            cls.coordinate_units = ("–",) * 4 + position
+        cls.nq = len(cls.coordinate_names)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -218,6 +230,7 @@ class Revolute(Joint):
     axis: AxisLike
 
     dof_names: ClassVar[tuple[str, ...]] = ("angle",)
+    dof_units: ClassVar[tuple[str, ...]] = ("rad",)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -251,6 +264,7 @@ class Prismatic(Joint):
     axis: AxisLike
 
     dof_names: ClassVar[tuple[str, ...]] = ("displacement",)
+    dof_units: ClassVar[tuple[str, ...]] = ("m",)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -281,6 +295,7 @@ class Helical(Joint):
     pitch: float
 
     dof_names: ClassVar[tuple[str, ...]] = ("angle",)
+    dof_units: ClassVar[tuple[str, ...]] = ("rad",)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -321,6 +336,7 @@ class Universal(Joint):
     axis2: AxisLike
 
     dof_names: ClassVar[tuple[str, ...]] = ("angle1", "angle2")
+    dof_units: ClassVar[tuple[str, ...]] = ("rad", "rad")
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -353,6 +369,7 @@ class Cylindrical(Joint):
     axis: AxisLike
 
     dof_names: ClassVar[tuple[str, ...]] = ("angle", "displacement")
+    dof_units: ClassVar[tuple[str, ...]] = ("rad", "m")
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -380,6 +397,7 @@ class Planar(Joint):
     normal: AxisLike
 
     dof_names: ClassVar[tuple[str, ...]] = ("displacement1", "displacement2", "angle")
+    dof_units: ClassVar[tuple[str, ...]] = ("m", "m", "rad")
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -429,6 +447,7 @@ class Spherical(Joint):
 
     kind: ClassVar[Kind] = "spherical"
     dof_names: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
+    dof_units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
 
     def _read_rest(self, label: str) -> Array:
         if validate.dimensions(self.rest) == (3,):
@@ -460,6 +479,7 @@ class Free(Joint):
 
     kind: ClassVar[Kind] = "free"
     dof_names: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz", "vx", "vy", "vz")
+    dof_units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad", "m", "m", "m")
 
     def _read_rest(self, label: str) -> Array:
         if isinstance(self.rest, Pose):

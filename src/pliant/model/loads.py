@@ -14,10 +14,11 @@ from .pose import Pose
 from .shapes import Box, Cylinder, Shape, Sphere
 from .validate import choice, flag, interval, non_negative, positive, vector
 
-__all__ = ["Contact", "Dipole", "DistributedWrench", "HalfSpace", "Obstacle", "PointWrench"]
+__all__ = ["FIELD", "Contact", "Dipole", "DistributedWrench", "HalfSpace", "Obstacle", "PointWrench"]
 
 Array = NDArray[np.float64]
 Axes = Literal["world", "body"]
+FIELD = ("field_x", "field_y", "field_z")  # inputs of the uniform field that acts on dipoles [T]
 Density = ArrayLike | Callable[[float], ArrayLike]
 
 
@@ -53,6 +54,11 @@ class PointWrench:
         if not (np.any(self.force) or np.any(self.moment)):
             raise ValueError("force and moment are both zero; give at least one.")
 
+    @property
+    def input_unit(self) -> str:
+        """Unit of its input: that of a force or moment of size one which it scales; otherwise it is a factor."""
+        return _scaled_unit(self.force, self.moment, ("N", "N m"))
+
 
 @dataclass(frozen=True, eq=False)
 class DistributedWrench:
@@ -83,6 +89,14 @@ class DistributedWrench:
         moment, force = self.at(np.linspace(0.0, 1.0, 5))
         if not (callable(self.force) or callable(self.moment) or np.any(force) or np.any(moment)):
             raise ValueError("force and moment are both zero; give at least one.")
+
+    @property
+    def input_unit(self) -> str:
+        """Unit of its input: that of a constant density of size one which it scales; otherwise it is a factor."""
+        if callable(self.force) or callable(self.moment):
+            return "–"
+        moment, force = self.at(np.zeros(1))
+        return _scaled_unit(force[0], moment[0], ("N/m", "N m/m"))
 
     def at(self, X: Array) -> tuple[Array, Array]:
         """Moment and force per metre at points X, each (m, 3)."""
@@ -119,6 +133,15 @@ def _check_moves(what: str, frame: Frame) -> None:
     """Error for something that acts on the world, which does not move."""
     if frame.link == "world":
         raise ValueError(f"a {what} at 'world' moves nothing; place it on a link, a rod's tip, or a frame of one.")
+
+
+def _scaled_unit(force: Array, moment: Array, units: tuple[str, str]) -> str:
+    """Unit of what scales a force and a moment: it is their size where one of them has size one and the other is zero."""
+    sizes = float(np.linalg.norm(force)), float(np.linalg.norm(moment))
+    for unit, own, other in zip(units, sizes, sizes[::-1]):
+        if np.isclose(own, 1.0) and other == 0.0:
+            return unit
+    return "–"
 
 
 def _vectors(name: str, value: Density, X: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .joints import Cylindrical, Fixed, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from .links import Frame
 
-__all__ = ["Loop", "LoopRow"]
+__all__ = ["ROW_UNITS", "Loop", "LoopRow"]
 
 Array = NDArray[np.float64]
 NO_SPRING = (
@@ -18,6 +18,8 @@ NO_SPRING = (
     "tree, or add a body on a joint with them and close the loop on that body."
 )
 LoopRow = tuple[str, Array, str]  # kind ("point", "angle", "helix"), ten numbers, what it fixes
+ROW_UNITS = {"point": "m", "angle": "rad", "helix": "m"}
+"""Units of the values of constraints by their kind; their multipliers are the forces that go with them."""
 
 
 def _unit(k: int) -> Array:

@@ -13,10 +13,12 @@ from pliant.basis import BASIS_KINDS, Basis, as_basis
 from pliant.model.validate import choice, shown, unknown_name
 from pliant.quadrature import merge_points
 
-__all__ = ["STRAIN_NAMES", "Strains"]
+__all__ = ["STRAIN_NAMES", "STRAIN_UNITS", "Strains"]
 
 STRAIN_NAMES = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")
 """The six strains in the order of the components 0..5 of a strain vector."""
+STRAIN_UNITS = ("rad/m", "rad/m", "rad/m", "–", "–", "–")
+"""Their units, and those of the coordinates that carry them: bases are functions without unit."""
 
 _PAIRS = {"bending": ("bending_y", "bending_z"), "shear": ("shear_y", "shear_z")}
 

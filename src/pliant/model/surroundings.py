@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .fluid import Fluid, Hydrodynamics
 from .links import Body, Frame, Link, Rod
-from .loads import Contact, Density, Dipole, DistributedWrench, Obstacle, PointWrench
+from .loads import FIELD, Contact, Density, Dipole, DistributedWrench, Obstacle, PointWrench
 from .pose import PoseLike, as_pose
 from .shapes import Box, Cylinder, Shape, Sphere
 from .user import UserLoad
@@ -128,6 +128,8 @@ class Surroundings:
         ('field_x', 'field_y', 'field_z')
         """
         self._check_name(name)
+        for own in FIELD if not self.dipoles else ():  # now inputs of these names appear
+            self._check_name(own)
         target: Frame | str = self.resolve(place)
         if isinstance(place, Link) and place.is_rod:
             target = place.name

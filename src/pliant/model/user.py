@@ -43,6 +43,8 @@ class UserLoad:
         over `scales`, from a tenth of them to ten times.
     inputs : sequence of str
         Names of the load's own inputs, in the order in which the function gets them.
+    input_units : sequence of str
+        Their units, for labels; not stated ("") if left out.
     compiled : bool
         Whether `function` (and `derivatives`) are for one point and are to be compiled.
     scales : (angle, length, angular velocity, velocity)
@@ -69,6 +71,7 @@ class UserLoad:
     inputs: Sequence[str] = ()
     compiled: bool = False
     scales: Scales = field(default=SCALES, kw_only=True)
+    input_units: Sequence[str] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -77,6 +80,7 @@ class UserLoad:
         if self.derivatives is not None and not callable(self.derivatives):
             raise TypeError(f"derivatives = {self.derivatives!r} is not callable; give a function, or leave it out.")
         object.__setattr__(self, "inputs", _names(self.inputs))
+        object.__setattr__(self, "input_units", _units(self.input_units, self.inputs))
         object.__setattr__(self, "compiled", flag("compiled", self.compiled))
         object.__setattr__(self, "scales", _scales(self.scales))
         object.__setattr__(self, "_errors", [])
@@ -225,7 +229,11 @@ def compiled_load(function: Callable[..., None], /) -> UserLoad: ...
 
 @overload
 def compiled_load(
-    *, derivatives: Callable[..., None] | None = None, inputs: Sequence[str] = (), scales: Scales = SCALES
+    *,
+    derivatives: Callable[..., None] | None = None,
+    inputs: Sequence[str] = (),
+    scales: Scales = SCALES,
+    input_units: Sequence[str] = (),
 ) -> Callable[[Callable[..., None]], UserLoad]: ...
 
 
@@ -236,6 +244,7 @@ def compiled_load(
     derivatives: Callable[..., None] | None = None,
     inputs: Sequence[str] = (),
     scales: Scales = SCALES,
+    input_units: Sequence[str] = (),
 ) -> UserLoad | Callable[[Callable[..., None]], UserLoad]:
     """Decorate a function for one point, which is then compiled and called without the interpreter.
 
@@ -249,7 +258,7 @@ def compiled_load(
     derivatives : callable, optional
         ``g(R, x, omega, velocity, inputs, dpose, dtwist)`` that writes the derivatives, two arrays (6, 6) that come as
         zeros; see `UserLoad`. If left out, central differences are taken in compiled code.
-    inputs, scales
+    inputs, scales, input_units
         See `UserLoad`.
 
     Returns
@@ -272,7 +281,7 @@ def compiled_load(
     """
 
     def decorate(function: Callable[..., None]) -> UserLoad:
-        return UserLoad(function, derivatives, inputs, True, scales=scales)
+        return UserLoad(function, derivatives, inputs, True, scales=scales, input_units=input_units)
 
     return decorate if function is None else decorate(function)
 
@@ -291,6 +300,15 @@ def _names(inputs: Any) -> tuple[str, ...]:
         if names.count(name) > 1:
             raise ValueError(f"inputs: the name {name!r} is given twice; give each input its own.")
     return names
+
+
+def _units(units: Any, inputs: Sequence[str]) -> tuple[str, ...]:
+    given = (units,) if isinstance(units, str) else tuple(units)
+    if not given:
+        return ("",) * len(inputs)
+    if len(given) != len(inputs) or not all(isinstance(unit, str) for unit in given):
+        raise ValueError(f"input_units = {units!r} must be one text for each input: {', '.join(inputs) or 'none'}.")
+    return given
 
 
 def _scales(scales: Any) -> Scales:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import finite
-from ..system import FrameLike, System, needs_system, numbers
+from ..system import Contacts, FrameLike, System, needs_system, numbers
 from .closure import close
 from .drive import State
+from .exchange import contact_variables, unit_coordinates
 from .interpolate import hermite
 
 if TYPE_CHECKING:
@@ -185,6 +186,32 @@ class Result:
             np.array([s.gravitational_energy(q) for q in self.q]),
             np.array([s.elastic_energy(q) for q in self.q]),
         )
+
+    @overload
+    def contacts(self, t: float) -> Contacts: ...
+
+    @overload
+    def contacts(self, t: Sequence[float] | Array | None = None) -> list[Contacts]: ...
+
+    def contacts(self, t: float | Sequence[float] | Array | None = None) -> Contacts | list[Contacts]:
+        """Where the robot touches something, and with which forces: at a time [s], at several, or at all stored times.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("marble")
+        >>> marble = robot.add_body("marble", joint=pl.Free(), shape=pl.Sphere(0.01), mass=0.02)
+        >>> floor = robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.02))
+        >>> rolling = robot.add_contact("rolling", marble, "floor", stiffness=1e3, damping=10.0)
+        >>> run = pl.simulate(robot.compile(), 1.0, output=0.1)
+        >>> len(run.contacts(0.0)), len(run.contacts(1.0)), len(run.contacts())
+        (0, 1, 11)
+        >>> print(f"{run.contacts(1.0).normal_force[0]:.2f} N")  # its weight
+        0.20 N
+        """
+        at = self if t is None else self.resample(t)
+        found = [self.system.contacts(q, v) for q, v in zip(at.q, at.v)]
+        return found if t is None or np.ndim(t) else found[0]
 
     def momenta(self) -> tuple[Array, Array]:
         """Linear and angular momentum (about the world's origin) at every time, each (nt, 3)."""
@@ -369,8 +396,10 @@ class Result:
                 "v": (("t", "dof"), self.v),
                 "a": (("t", "dof"), self.a),
                 "u": (("t", "input"), self.u),
+                "tau": (("t", "dof"), self.tau),
+                **contact_variables(self),
             },
-            coords={"t": self.t, "dof": list(s.dof_names), "input": list(s.input_names)},
+            coords=unit_coordinates(self),
             attrs={"system": s.name, "method": self.method, "message": self.message},
         )
 
@@ -451,6 +480,12 @@ class Result:
         from ..viz.plots import plot_energies
 
         return plot_energies(self, **options)
+
+    def plot_contacts(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Plot the forces of contacts over time; see `pliant.viz.plots.plot_contacts`."""
+        from ..viz.plots import plot_contacts
+
+        return plot_contacts(self, names, **options)
 
     def plot_multipliers(self, loop: str | Iterable[str] | None = None, **options: Any) -> Any:
         """Plot the forces of loop joints over time; see `pliant.viz.plots.plot_multipliers`."""

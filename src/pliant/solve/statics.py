@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..kernels import engine
 from ..kernels.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
-from ..system import Inputs, System
+from ..system import Contacts, Inputs, System
 from .closure import null_space, overdriven, redundant_constraints
 from .motion import MotionSet
 
@@ -97,6 +97,11 @@ class Equilibrium:
                 "this equilibrium does not know its system (it was pickled, or made by hand); use pliant.show(system, rest.q)."
             )
         return self.system
+
+    @property
+    def contacts(self) -> Contacts:
+        """Where the robot touches something, and with which forces; see `System.contacts`."""
+        return self._known_system().contacts(self.q)
 
     def __str__(self) -> str:
         """One line."""

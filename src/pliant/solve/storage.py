@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .._files import check_target, write_file
 from ..system import System
 from .drive import State
+from .exchange import units_of, write_contacts
 from .identity import digest
 from .result import Event, Result, Statistics
 
@@ -59,6 +60,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> None:
         "robot": digest(result.system),
         "dof_names": list(result.system.dof_names),
         "input_names": list(result.system.input_names),
+        "units": units_of(result.system),
         "success": bool(result.success),
         "message": result.message,
         "warnings": list(result.warnings),
@@ -76,6 +78,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> None:
             array = getattr(result, name)
             packed = {"compression": "gzip", "shuffle": True, "fletcher32": True} if array.size else {}
             file.create_dataset(name, data=array, **packed)
+        write_contacts(file, result)
     content = memory.getbuffer()
     block = _MAGIC + f"{FORMAT}\nsha256 {hashlib.sha256(content[_BLOCK:]).hexdigest()}\n".encode()
     content[:_BLOCK] = block.ljust(_BLOCK, b"\n")

@@ -12,6 +12,7 @@ from ..kernels.tendons import V_REST
 from ..model.links import Rod
 from ..model.robot import Robot
 from .arguments import needs_system, numbers
+from .contacts import Contacts
 from .core import FrameLike, Inputs, Reference
 from .dynamics import Algorithm, Dynamics, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Energy, Momentum
@@ -20,6 +21,7 @@ from .spatial import Companion, RodSteps, SpatialError, spatial_error, steps_of
 
 __all__ = [
     "Algorithm",
+    "Contacts",
     "ForwardDerivatives",
     "FrameLike",
     "Inputs",

@@ -15,6 +15,7 @@ from ..kernels import engine, layout, manifold
 from ..kernels.wrenches import P_INPUT, P_MOMENT
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
+from ..model.units import FORCES, RATES, coordinates, dofs, input_units
 from ..model.validate import finite, unknown_name
 from ..places import Anchor
 from ..quadrature import Grid
@@ -43,6 +44,9 @@ class Core:
         self.dof_names = assembly.dof_names
         self.input_names = assembly.input_names
         self.nu = len(assembly.input_names)
+        self._coordinate_units = coordinates(robot)
+        self.dof_units = tuple(dofs(robot).values())
+        self.input_units = tuple(input_units(robot).values())
         inner = internal_tables(assembly)
         loading = assembly.loading
         self._elimination = plan_elimination(assembly.tables, inner, loading.tendons, loading.efforts)
@@ -90,6 +94,26 @@ class Core:
     def frames(self) -> tuple[str, ...]:
         """Names that can be asked for poses and Jacobians."""
         return tuple(self._robot.frame_names())
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q, (nq,): as `dof_names`, but ``qw, qx, qy, qz`` (and ``x, y, z``) of manifold joints."""
+        return tuple(self._coordinate_units)
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the entries of q, (nq,); "–" for quaternions and for strains without unit."""
+        return tuple(self._coordinate_units.values())
+
+    @property
+    def velocity_units(self) -> tuple[str, ...]:
+        """Units of the entries of v, (nv,)."""
+        return tuple(RATES[unit] for unit in self.dof_units)
+
+    @property
+    def force_units(self) -> tuple[str, ...]:
+        """Units of generalised forces such as tau, (nv,): times the unit of the dof they are J."""
+        return tuple(FORCES[unit] for unit in self.dof_units)
 
     @property
     def gravity(self) -> Array:

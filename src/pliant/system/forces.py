@@ -1,4 +1,4 @@
-"""Tendons, inputs and loop joints."""
+"""Tendons, inputs, loop joints and contacts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike
 
 from ..kernels import engine
 from ..kernels.loops import ANGLE, HELIX
-from ..kernels.tendons import T_LENGTH
+from ..kernels.tendons import T_FORCE, T_LENGTH
 from ..model.actuators import InternalStress
 from ..model.links import Link
-from ..model.validate import choice, unknown_name
+from ..model.loops import ROW_UNITS
+from ..model.units import FORCES
+from ..model.validate import choice, non_negative, unknown_name
+from .contacts import Contacts, find_contacts
 from .core import Array, Inputs
 from .kinematics import Kinematics
 
@@ -22,7 +25,7 @@ __all__ = ["Forces"]
 
 
 class Forces(Kinematics):
-    """What tendons, inputs and loop joints do."""
+    """What tendons, inputs, loop joints and contacts do."""
 
     def tendon_lengths(self, q: ArrayLike) -> tuple[Array, Array]:
         """Lengths of the tendons [m], shape (n,), and their derivatives in q, shape (n, nv), in the order of adding.
@@ -47,6 +50,29 @@ class Forces(Kinematics):
         jacobian = np.zeros((1, len(self.tendons.law), self.nv))
         self.run_job(engine.LENGTHS, self.check_q(q), S=jacobian)
         return self._work.tension[:, T_LENGTH].copy(), jacobian[0]
+
+    def tendon_tensions(self, q: ArrayLike, v: ArrayLike | None = None, u: Inputs = None) -> Array:
+        """Tensions at the motors [N], shape (n,), in the order of adding; of elastic tendons as they follow from length and rate.
+
+        For push rods it is the force, for chambers the pressure [Pa]: the input.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012, control="elastic", stiffness=500.0)
+        >>> system = robot.compile()
+        >>> print(system.tendon_tensions(system.neutral(), u={"cable": 0.01}).round(9))  # 10 mm pulled in
+        [5.]
+        """
+        velocity = self._zero if v is None else self.check_v("v", v)
+        self.run_job(engine.RESIDUAL, self.check_q(q), velocity, u=self.inputs(u))
+        return self._work.tension[:, T_FORCE].copy()
 
     def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None, u: Inputs = None) -> Array:
         """B (nv, nu): derivative of the generalised forces with respect to the inputs.
@@ -78,6 +104,12 @@ class Forces(Kinematics):
     def loop_rows(self) -> tuple[str, ...]:
         """Names of the scalar constraints of all loop joints (of a joint "pin" for instance ``"pin: position x"``)."""
         return tuple(f"{name}: {what}" for name, loop in self._robot.loops.items() for _k, _d, what in loop.rows())
+
+    @property
+    def multiplier_units(self) -> tuple[str, ...]:
+        """Units of the forces of loop joints, in the order of `loop_rows`."""
+        kinds = (kind for loop in self._robot.loops.values() for kind, _data, _what in loop.rows())
+        return tuple(FORCES[ROW_UNITS[kind]] for kind in kinds)
 
     @property
     def multipliers(self) -> Array:
@@ -129,6 +161,32 @@ class Forces(Kinematics):
         if axes == "joint":
             out = np.concatenate([A.T @ out[:3], A.T @ out[3:]])
         return out
+
+    def contacts(self, q: ArrayLike, v: ArrayLike | None = None, *, within: float = 0.0) -> Contacts:
+        """Where the robot touches obstacles, other rods or itself, and the forces that act there.
+
+        Parameters
+        ----------
+        q : array (nq,)
+        v : array (nv,), optional
+            Velocity, which damping and friction depend on; at rest if left out.
+        within : float
+            Also pairs of points that do not touch but are less than this apart [m]; their forces are zero.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("marble")
+        >>> marble = robot.add_body("marble", joint=pl.Free(), shape=pl.Sphere(0.01), mass=0.02)
+        >>> floor = robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.0099))
+        >>> rolling = robot.add_contact("rolling", marble, "floor", stiffness=1e5, friction=0.3)
+        >>> system = robot.compile()
+        >>> print(system.contacts(system.neutral(), [0, 0, 0, 1, 0, 0]))  # it slides along x
+        1 contact
+          rolling: marble on floor at (0, 0, -0.01) m, gap -0.0001 m, normal force 0.1 N, friction 0.03 N
+        """
+        velocity = self._zero if v is None else self.check_v("v", v)
+        return find_contacts(self, self.check_q(q), velocity, non_negative("within", within, unit="m"))
 
     def stress_forces(self, rod: str | Link, stress: ArrayLike | Callable[[float], ArrayLike]) -> Array:
         """Generalised forces (nv,) of an internal stress Λ(X) in a rod: ∫ΦᵀΛ, for `tau` of solvers ([004] eq. 27)."""

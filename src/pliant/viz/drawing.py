@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice, integer
 from ..system import System
+from .names import plot_text
 from .polygons import Scene
 from .style import COLORS, axes, ramp
 from .style import legend as legend_of
@@ -180,7 +181,7 @@ def draw_robot(
         canvas.line(points, color=rgba["body"], marker="o", ms=3, lw=2.5, label=f"_{name}")
     for k, (name, points) in enumerate(scene.lines(q).items() if tendons else ()):
         shade = COLORS[1 + k % (len(COLORS) - 1)] if color is None else color
-        canvas.line(points, color=shade, lw=1.0, label=name if color is None else f"_{name}", zorder=4)
+        canvas.line(points, color=shade, lw=1.0, label=plot_text(name) if color is None else f"_{name}", zorder=4)
     for name in scene.frames:
         g = scene.system.pose(name, q)
         for k, c in enumerate(("#c0392b", "#27ae60", "#2c5fb3")):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.actuators import Tendon
 from ..model.links import Body, Frame, Rod
-from ..model.loads import DistributedWrench, HalfSpace, PointWrench
+from ..model.loads import FIELD, DistributedWrench, HalfSpace, PointWrench
 from ..model.robot import Robot
 from ..model.routing import Along
 from ..model.validate import integer
@@ -284,13 +284,11 @@ class _Builder:
                 pose.append(np.array([at]))
                 offset.append(matrix[None, :3, 3])
         radius = 0.003 * self.size
-        kind: Literal["tendon", "push rod", "chamber"] = "tendon"
-        if callable(tendon.factor) or tendon.factor not in (1.0, -1.0):
-            kind = "chamber"
+        if tendon.kind == "chamber":
             radius = float(np.sqrt(np.abs(tendon.weight(np.array([0.5])))[0] / np.pi))
-        elif tendon.factor == -1.0:
-            kind, radius = "push rod", 1.5 * radius
-        return Cable(name, kind, np.concatenate(pose), np.concatenate(offset), radius)
+        elif tendon.kind == "push rod":
+            radius *= 1.5
+        return Cable(name, tendon.kind, np.concatenate(pose), np.concatenate(offset), radius)
 
     def triads(self) -> list[Triad]:
         """Named frames, ends of rods, bodies and the world."""
@@ -317,8 +315,8 @@ class _Builder:
                         own = wrench.axes == "world"
                         turned = vector if own else matrix[:3, :3] @ vector
                         out.append(Arrow(name, kind, pose, matrix[:3, 3], turned, own, inputs))  # type: ignore[arg-type]
-        if "field_x" in names:
-            field = tuple(names.index(f"field_{axis}") for axis in "xyz")
+        if self.robot.dipoles:
+            field = tuple(names.index(axis) for axis in FIELD)
             out.append(Arrow("magnetic field", "field", WORLD, np.zeros(3), np.zeros(3), True, field))
         return out
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._files import write_file
 from ..model.validate import choice
 from .colors import AXES, CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL
+from .names import script_json
 from .recording import FIELDS, Recording
 
 __all__ = [
@@ -165,10 +166,11 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
     block.add("arrows", recording.arrows, "f4")
     most = 0
     if recording.contacts:
-        counts = [len(place) for place, _force in recording.contacts]
+        counts = [len(state) for state in recording.contacts]
         most = max(counts)
         block.add("contact.start", np.concatenate([[0], np.cumsum(counts)]), "u4")
-        block.add("contact.data", np.vstack([np.hstack(pair) for pair in recording.contacts]), "f4")
+        arrows = [np.hstack([state.point, recording.contact_scale * state.force]) for state in recording.contacts]
+        block.add("contact.data", np.vstack(arrows), "f4")
     fields: list[dict[str, str]] = []
     for name, values in recording.fields.items():
         bottom, top = field_range(values)
@@ -247,12 +249,11 @@ def write_html(recording: Recording, path: str | Path, *, autoplay: bool = True,
     header["field"] = color or ""
     static = files(__package__) / "static"
     page = (static / "page.html").read_text(encoding="utf-8")
-    text = json.dumps(header, separators=(",", ":")).replace("<", "\\u003c")
     licence = (static / "three.LICENSE").read_text(encoding="utf-8").replace("--", "- -")
     values = {
         "title": html.escape(recording.scene.name),
         "licence": licence,
-        "header": text,
+        "header": script_json(header),
         "data": data,
         "player": (static / "player.js").read_text(encoding="utf-8"),
     }

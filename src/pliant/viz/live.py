@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
 import tempfile
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..model.validate import choice, integer
+from .gate import check_host, guarded, warn_if_open
 from .html import write_html
 from .recording import FIELDS, Recording
 from .stage import Stage, require_viser
@@ -25,13 +27,22 @@ SPEEDS = {"0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5
 
 
 def open_server(name: str, host: str, port: int) -> tuple[Any, str]:
-    """A viser server that says nothing, and its address."""
+    """A viser server that says nothing and answers to its own page only, and its address."""
     integer("port", port, minimum=0, hint="A port of this machine, such as 8080; the next free one is taken.")
+    if port > 65535:
+        raise ValueError(f"port = {port} is not allowed: ports go up to 65535.")
+    check_host(host)
     viser = require_viser()
-    with contextlib.redirect_stdout(io.StringIO()):  # the address is printed by what is opened
+    with guarded(host) as check, contextlib.redirect_stdout(io.StringIO()):  # the address is printed by what is opened
         server = viser.ViserServer(host=host, port=port, label=name, verbose=False)
+        try:
+            check()
+        except RuntimeError:
+            server.stop()
+            raise
+    warn_if_open(host, server.get_port())
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(79, 143, 184))
-    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
+    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else f"[{host}]" if ":" in host else host
     return server, f"http://{shown}:{server.get_port()}"
 
 
@@ -227,7 +238,7 @@ class Viewer:
 
     def _repr_html_(self) -> str:
         """The page inside a notebook."""
-        return f'<iframe src="{self.address}" width="100%" height="500" style="border:0"></iframe>'
+        return f'<iframe src="{html.escape(self.address)}" width="100%" height="500" style="border:0"></iframe>'
 
 
 def send_page(server: Any, recording: Recording) -> None:

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
-from ..model.strains import STRAIN_NAMES
+from ..model.strains import STRAIN_NAMES, STRAIN_UNITS
+from ..model.units import FORCES
 from ..model.validate import choice, unknown_name
 from ..system import FrameLike, System
 from .drawing import VIEWS, Canvas
+from .names import plot_text
 from .style import axes, legend, ramp
-from .units import STRAIN_UNITS, coordinate_units, input_units, joint_units
 
 __all__ = [
     "plot_branch",
+    "plot_contacts",
     "plot_convergence",
     "plot_coordinates",
     "plot_energies",
@@ -45,12 +47,16 @@ def _chosen(kind: str, wanted: str | Iterable[str] | None, known: Sequence[str])
     return out
 
 
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text} [{unit}]" if unit else text
+
+
 def _lines(ax: Any, t: Array, columns: Mapping[str, tuple[Array, str]], what: str) -> None:
     """Lines over time with names and units; the unit is on the axis if all have the same."""
     units = {unit for _values, unit in columns.values()}
     for name, (values, unit) in columns.items():
-        ax.plot(t, values, label=name if len(units) == 1 else f"{name} [{unit}]")
-    ax.set(xlabel="t [s]", ylabel=f"{what} [{units.pop()}]" if len(units) == 1 else what)
+        ax.plot(t, values, label=plot_text(name if len(units) == 1 else _with_unit(name, unit)))
+    ax.set(xlabel="t [s]", ylabel=plot_text(_with_unit(what, units.pop())) if len(units) == 1 else what)
     ax.margins(x=0)
     legend(ax)
 
@@ -84,7 +90,7 @@ def plot_trajectory(
     choice("view", view, ("time", *VIEWS))
     if not components or set(components) - set("xyz"):
         raise ValueError(f"components = {components!r} is not allowed: use some of the letters x, y, z.")
-    name = label or getattr(frame, "name", None) or str(frame)
+    name = plot_text(label or getattr(frame, "name", None) or str(frame))
     p = result.positions(frame)
     own = ax is None
     with axes(ax, space=view == "3d", size=(6.0, 3.4) if view == "time" else (5.4, 4.2)) as ax:
@@ -155,7 +161,7 @@ def plot_strains(
             image = ax.pcolormesh(
                 result.t, X, values.T, cmap="RdBu_r", vmin=rest - reach, vmax=rest + reach, shading="gouraud"
             )
-            ax.set(xlabel="t [s]", ylabel=f"X of {name} [–]")
+            ax.set(xlabel="t [s]", ylabel=f"X of {plot_text(name)} [–]")
             ax.grid(False)
             ax.get_figure().colorbar(image, ax=ax, label=label, pad=0.02).outline.set_visible(False)
         else:
@@ -163,7 +169,7 @@ def plot_strains(
             colors, mappable = ramp(when)
             for t, q, color in zip(when, result.resample(when).q, colors):
                 ax.plot(X, system.strain(name, q, X)[:, k], color=color, label=f"t = {t:g} s")
-            ax.set(xlabel=f"X of {name} [–]", ylabel=label)
+            ax.set(xlabel=f"X of {plot_text(name)} [–]", ylabel=label)
             ax.margins(x=0)
             if len(when) > 6:
                 ax.get_figure().colorbar(mappable, ax=ax, label="t [s]", pad=0.02).outline.set_visible(False)
@@ -179,25 +185,26 @@ def plot_coordinates(result: Any, names: str | Iterable[str] | None = None, *, a
     ----------
     result : Result
     names : str or list of str, optional
-        Names out of `coordinate_units`, e.g. "elbow.angle", or their beginnings: "elbow", "arm.bending_y". All joint
-        coordinates if left out, or all strain coordinates if there are no joints.
+        Names out of `System.coordinate_names`, e.g. "elbow.angle", or their beginnings: "elbow", "arm.bending_y". All
+        angles and displacements of joints if left out, or all coordinates if there are none.
     ax : matplotlib Axes, optional
     """
-    known = coordinate_units(result.system)
-    joints = [name for name in known if "[" not in name]
+    system = result.system
+    known = {name: (k, unit) for k, (name, unit) in enumerate(zip(system.coordinate_names, system.coordinate_units))}
+    joints = [name for name, (_k, unit) in known.items() if unit in ("rad", "m")]
     chosen = joints or list(known) if names is None else _chosen("coordinate", names, list(known))
     columns = {name: (result.q[:, known[name][0]], known[name][1]) for name in chosen}
     with axes(ax) as ax:
         kinds = {unit for _values, unit in columns.values()}
-        names_of = {"rad": "angle", "m": "displacement", "rad/m": "strain", "–": "strain"}
-        _lines(ax, result.t, columns, names_of[kinds.pop()] if len(kinds) == 1 else "coordinate")
+        names_of = {"rad": "angle", "m": "displacement", "rad/m": "strain"}
+        _lines(ax, result.t, columns, names_of.get(kinds.pop(), "coordinate") if len(kinds) == 1 else "coordinate")
     return ax
 
 
 def plot_inputs(result: Any, names: str | Iterable[str] | None = None, *, ax: Any = None) -> Any:
     """Plot inputs over time, with their units; without names all that are not zero throughout."""
     system = result.system
-    units = input_units(system)
+    units = dict(zip(system.input_names, system.input_units))
     index = {name: k for k, name in enumerate(system.input_names)}
     chosen = _chosen("input", names, list(index))
     if names is None:
@@ -222,6 +229,44 @@ def plot_energies(result: Any, *, total: bool = True, ax: Any = None) -> Any:
         if total:
             ax.plot(result.t, e.total, color="0.2", ls="--", label="total")
             legend(ax)
+    return ax
+
+
+def plot_contacts(
+    result: Any,
+    names: str | Iterable[str] | None = None,
+    *,
+    quantity: Literal["normal", "friction"] = "normal",
+    ax: Any = None,
+) -> Any:
+    """Plot the forces of contacts over time, as the engine applies them.
+
+    Parameters
+    ----------
+    result : Result
+    names : str or list of str, optional
+        Names of contacts; all if left out.
+    quantity : "normal" or "friction"
+        Sum of the normal forces, or size of the sum of the frictions [N].
+    ax : matplotlib Axes, optional
+    """
+    choice("quantity", quantity, ("normal", "friction"))
+    system = result.system
+    known = list(system.robot.contacts)
+    if not known:
+        raise ValueError(f"{system.name!r} has no contacts; see Robot.add_contact.")
+    chosen = _chosen("contact", names, known)
+    history = result.contacts()
+    columns: dict[str, tuple[Array, str]] = {}
+    for name in chosen:
+        own = [state.of(name) for state in history]
+        if quantity == "normal":
+            values = np.array([state.normal_force.sum() for state in own])
+        else:
+            values = np.array([np.linalg.norm(state.friction.sum(axis=0)) for state in own])
+        columns[name] = values, "N"
+    with axes(ax) as ax:
+        _lines(ax, result.t, columns, "normal force" if quantity == "normal" else "friction")
     return ax
 
 
@@ -252,10 +297,10 @@ def plot_multipliers(
     chosen = _chosen("loop", loop, list(loops))
     columns: dict[str, tuple[Array, str]] = {}
     if components == "rows":
-        kinds = [row[0] for joint in loops.values() for row in joint.rows()]
-        for k, name in enumerate(system.loop_rows):
-            if name.split(":")[0] in chosen:
-                columns[name] = result.multipliers[:, k], "N m" if kinds[k] == "angle" else "N"
+        owners = [name for name, joint in loops.items() for _row in joint.rows()]  # their names may have colons
+        for k, (name, unit) in enumerate(zip(system.loop_rows, system.multiplier_units)):
+            if owners[k] in chosen:
+                columns[name] = result.multipliers[:, k], unit
     else:
         for name in chosen:
             F = np.array(
@@ -280,14 +325,12 @@ def plot_prescribed_forces(result: Any, names: str | Iterable[str] | None = None
     for name in _chosen("motion", names, list(known)):
         motion = known[name]
         joint = system.robot.link(motion.link).joint
-        if joint.kind == "screws":
-            dofs = list(zip(joint.dof_names, joint_units(joint)))
-            dofs = dofs if motion.dof is None else [dofs[motion.dof]]
-        else:
-            dofs = list(zip(("mx", "my", "mz", "fx", "fy", "fz"), ["rad"] * 3 + ["m"] * 3))[: joint.nv]
+        names_of = joint.dof_names if joint.kind == "screws" else ("mx", "my", "mz", "fx", "fy", "fz")[: joint.nv]
+        dofs = list(zip(names_of, joint.dof_units))
+        dofs = dofs if motion.dof is None else [dofs[motion.dof]]
         for k, (dof, unit) in enumerate(dofs):
             label = name if len(dofs) == 1 else f"{name}: {dof}"
-            columns[label] = forces[name][:, k], "N m" if unit == "rad" else "N"
+            columns[label] = forces[name][:, k], FORCES[unit]
     kinds = {unit for _values, unit in columns.values()}
     with axes(ax) as ax:
         _lines(ax, result.t, columns, {"N": "force", "N m": "torque"}[kinds.pop()] if len(kinds) == 1 else "force")
@@ -391,7 +434,7 @@ def plot_branch(
             ax.plot(x, alone, color=color, label=name if part is branch and name else "_stable")
             for point in found:
                 ax.plot(point.parameter, value(point.q), "o", color=color, mfc="white", label=f"_{point.kind}")
-        what = label or ("" if callable(quantity) else f"{component} of {quantity} [m]")
+        what = label or ("" if callable(quantity) else f"{component} of {plot_text(str(quantity))} [m]")
         ax.set(xlabel=parameter, ylabel=what)
         if name:
             legend(ax)

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Rod
 from ..model.validate import integer, positive
-from ..system import Inputs, System
+from ..system import Contacts, Inputs, System
 from .geometry import Scene, build_scene
-from .touching import Touching
 
 if TYPE_CHECKING:
     from ..solve.result import Result
@@ -84,8 +83,10 @@ class Recording:
         Tension, force or pressure of the cables, in their own units.
     arrows : ndarray (T, A, 3)
         Vectors of the arrows, scaled so that the longest of its kind is 0.3 sizes of the robot.
-    contacts : list of pairs (k, 3), (k, 3)
-        Contact points [m] and forces, scaled likewise.
+    contacts : list of Contacts
+        Those of each time, as the engine applies them; empty for a robot without contacts.
+    contact_scale : float
+        Length of the arrows of contact forces [m/N], so that the longest is 0.3 sizes of the robot.
     """
 
     scene: Scene
@@ -95,7 +96,8 @@ class Recording:
     poses: Array
     tension: Array
     arrows: Array
-    contacts: list[tuple[Array, Array]]
+    contacts: list[Contacts]
+    contact_scale: float
 
     @cached_property
     def fields(self) -> dict[str, Array]:
@@ -133,7 +135,12 @@ class Recording:
 
 
 def record(
-    system: System | Scene, q: ArrayLike, *, t: ArrayLike | None = None, u: ArrayLike | Inputs = None
+    system: System | Scene,
+    q: ArrayLike,
+    *,
+    t: ArrayLike | None = None,
+    u: ArrayLike | Inputs = None,
+    v: ArrayLike | None = None,
 ) -> Recording:
     """Poses, colours and loads for configurations of a system.
 
@@ -144,6 +151,8 @@ def record(
     t : array (T,), optional
         Times [s].
     u : inputs, or array (T, nu), optional
+    v : array (nv,) or (T, nv), optional
+        Velocities, which contact forces depend on; at rest if left out.
     """
     scene = system if isinstance(system, Scene) else build_scene(system)
     s = scene.system
@@ -162,13 +171,12 @@ def record(
     for kind in {arrow.kind for arrow in scene.arrows}:
         own = [k for k, arrow in enumerate(scene.arrows) if arrow.kind == kind]
         arrows[:, own] *= _shrink(arrows[:, own], scene.size)
-    contacts = []
-    if s.robot.contacts:
-        touching = Touching(s)
-        contacts = [touching.points(x) for x in states]
-        factor = _shrink(np.vstack([force for _place, force in contacts]), scene.size)
-        contacts = [(place, factor * force) for place, force in contacts]
-    return Recording(scene, times, states, inputs, poses, _tension(s, states, inputs), arrows, contacts)
+    rates = np.zeros((len(states), s.nv)) if v is None else np.atleast_2d(np.asarray(v, dtype=float))
+    if rates.shape != (len(states), s.nv):
+        raise ValueError(f"v has shape {rates.shape}, but ({len(states)}, {s.nv}) is needed (nv of {s.name!r}).")
+    contacts = [s.contacts(x, rate) for x, rate in zip(states, rates)] if s.robot.contacts else []
+    scale = _shrink(np.vstack([np.zeros((0, 3)), *(state.force for state in contacts)]), scene.size)
+    return Recording(scene, times, states, inputs, poses, _tension(s, states, rates, inputs), arrows, contacts, scale)
 
 
 def _shrink(vectors: Array, size: float) -> float:
@@ -177,22 +185,13 @@ def _shrink(vectors: Array, size: float) -> float:
     return 0.3 * size / longest if longest > 0 else 0.0
 
 
-def _tension(system: System, q: Array, u: Array) -> Array:
+def _tension(system: System, q: Array, v: Array, u: Array) -> Array:
     """Tension, force or pressure of the tendons, (T, n)."""
     tendons = system.robot.tendons
-    out = np.zeros((len(q), len(tendons)))
     elastic = [k for k, tendon in enumerate(tendons.values()) if tendon.control == "elastic"]
-    rest = system.tendon_lengths(system.neutral())[0] if elastic else np.zeros(0)
-    for k, (name, tendon) in enumerate(tendons.items()):
-        out[:, k] = u[:, system.input_names.index(name)]
-        if k in elastic and tendon.rest_length is not None:
-            rest[k] = tendon.rest_length
+    out = u[:, [system.input_names.index(name) for name in tendons]]
     for i in range(len(q) if elastic else 0):
-        length = system.tendon_lengths(q[i])[0]
-        for k in elastic:
-            stiffness = list(tendons.values())[k].stiffness
-            assert stiffness is not None
-            out[i, k] = stiffness * max(0.0, length[k] + out[i, k] - rest[k])
+        out[i, elastic] = system.tendon_tensions(q[i], v[i], u[i])[elastic]
     return out
 
 
@@ -213,8 +212,8 @@ def record_result(result: Result, *, fps: float = 60.0, frames: int = 600, stati
     integer("frames", frames, minimum=2)
     scene = build_scene(result.system, stations=stations)
     if len(result.t) < 2:
-        return record(scene, result.q, t=result.t, u=result.u)
+        return record(scene, result.q, t=result.t, u=result.u, v=result.v)
     duration = float(result.t[-1] - result.t[0])
     count = int(np.clip(np.ceil(duration * fps) + 1, 2, frames))
     even = result.resample(np.linspace(result.t[0], result.t[-1], count))
-    return record(scene, even.q, t=even.t, u=even.u)
+    return record(scene, even.q, t=even.t, u=even.u, v=even.v)

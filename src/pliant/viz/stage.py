@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .colors import CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL, scale_colors
 from .geometry import Scene, Tube
 from .html import field_range, gravity_arrow, grid_cell, quaternions, side_direction
+from .names import node_name
 from .recording import FIELDS, Recording
 
 __all__ = ["Stage", "Switches", "require_viser"]
@@ -70,7 +71,11 @@ class _Bands:
             if not len(used):
                 continue
             node = server.scene.add_mesh_simple(
-                f"/strain/{tube.name}/{k}", np.zeros((len(used), 3)), faces.reshape(-1, 3), side="double", visible=False
+                f"/strain/{node_name(tube.name)}/{k}",
+                np.zeros((len(used), 3)),
+                faces.reshape(-1, 3),
+                side="double",
+                visible=False,
             )
             self.pieces.append((node, used, slice(cuts[k], cuts[k + 1] + 1)))
 
@@ -154,13 +159,15 @@ class Stage:
         self.tubes = []
         for tube in scene.tubes:
             mesh = tube.mesh(poses)
-            self.tubes.append(add.add_mesh_simple(f"/rods/{tube.name}", mesh.vertices, mesh.faces, color=tube.color))
+            self.tubes.append(
+                add.add_mesh_simple(f"/rods/{node_name(tube.name)}", mesh.vertices, mesh.faces, color=tube.color)
+            )
         self.solids = []
         for solid in scene.solids:
             clear = solid.opacity < 1
             self.solids.append(
                 add.add_mesh_simple(
-                    f"/{solid.kind}/{solid.name}",
+                    f"/{solid.kind}/{node_name(solid.name)}",
                     solid.mesh.vertices,
                     solid.mesh.faces,
                     color=solid.color,
@@ -308,7 +315,8 @@ class Stage:
             self._put(node, rows, self.switches.forces)
         if self.touch is not None:
             arrows, points = self.touch
-            place, force = self.recording.contacts[frame]
+            place = self.recording.contacts[frame].point
+            force = self.recording.contact_scale * self.recording.contacts[frame].force
             far = np.linalg.norm(force, axis=1) > 0.01 * self.scene.size
             self._put(arrows, np.stack([place, place + force], axis=1)[far], self.switches.contact)
             points.visible = self.switches.contact and len(place) > 0

@@ -18,10 +18,11 @@ from ..solve.statics import Equilibrium, solve_statics
 from ..system import System
 from .geometry import build_scene
 from .live import Playback, add_switches, close_server, open_server, send_page
+from .names import html_lines
 from .recording import record, record_result
 from .stage import Stage
 
-__all__ = ["Studio", "default_ranges", "input_unit"]
+__all__ = ["Studio", "default_ranges"]
 
 Array = NDArray[np.float64]
 DIRECTIONS = {"-z": (0, 0, -1), "+z": (0, 0, 1), "-x": (-1, 0, 0), "+x": (1, 0, 0), "-y": (0, -1, 0), "+y": (0, 1, 0)}
@@ -49,23 +50,6 @@ def default_ranges(system: System) -> dict[str, tuple[float, float]]:
         pulls = tendon is not None and not tendon.push
         out[name] = (0.0 if pulls else -largest, largest)
     return out
-
-
-def input_unit(system: System, name: str) -> str:
-    """Unit of an input, "" for a factor."""
-    robot = system.robot
-    if name in robot.tendons:
-        tendon = robot.tendons[name]
-        if tendon.control == "elastic":
-            return "m"
-        return "Pa" if callable(tendon.factor) or abs(tendon.factor) != 1.0 else "N"
-    if name in robot.motors:
-        motor = robot.motors[name]
-        joint = robot.link(motor.link).joint
-        turns = joint.kind != "screws" or bool(np.any(joint.screws[motor.dof][:3]))
-        units = {"torque": ("N", "N m"), "position": ("m", "rad"), "velocity": ("m/s", "rad/s")}
-        return units[motor.control][turns]
-    return "T" if name.startswith("field_") and robot.dipoles else ""
 
 
 def _round(x: float) -> float:
@@ -138,20 +122,21 @@ class Studio:
         gui = self.server.gui
         self.sliders: dict[str, Any] = {}
         with gui.add_folder("Inputs", visible=self.system.nu > len(self.system.held_tendons)):
-            for name in self.system.input_names:
+            for name, unit in zip(self.system.input_names, self.system.input_units):
                 if name not in self.system.held_tendons:
-                    self.sliders[name] = self._slider(name, input_unit(self.system, name))
+                    self.sliders[name] = self._slider(name, unit)
         self.moved: dict[str, Any] = {}
         told = [*self.system.held_tendons, *(name for name in self.system.prescribed if name in self.ranges)]
         with gui.add_folder("Prescribed", visible=bool(told)):
             for name in told:
-                self.moved[name] = self._slider(name, "m, length" if name in self.system.held_tendons else "")
+                held = name in self.system.held_tendons
+                self.moved[name] = self._slider(name, "m, length" if held else self._dof_unit(name))
         size = float(np.linalg.norm(self.described))
         with gui.add_folder("Gravity", expand_by_default=False):
             self.weight = gui.add_slider("size [m/s²]", 0.0, max(gravity, size), 0.01, size)
             self.direction = gui.add_dropdown("direction", ("as described", *DIRECTIONS))
         with gui.add_folder("Equilibrium"):
-            self.report = gui.add_markdown("")
+            self.report = gui.add_html("")
         with gui.add_folder("Let go"):
             self.duration = gui.add_slider("duration [s]", 0.1, 20.0, 0.1, 3.0)
             gui.add_button("Release", hint="all inputs to zero").on_click(lambda _e: self.release())
@@ -169,11 +154,19 @@ class Studio:
         ):
             handle.on_update(lambda _e: self._request())
 
+    def _say(self, *lines: str) -> None:
+        """Text on the page."""
+        self.report.content = html_lines(*lines)
+
     def _slider(self, name: str, unit: str) -> Any:
         low, high = self.ranges[name]
         first = self._first(name)
-        label = f"{name} [{unit}]" if unit else name
+        label = name if unit in ("", "–") else f"{name} [{unit}]"
         return self.server.gui.add_slider(label, low, high, (high - low) / 400, first)
+
+    def _dof_unit(self, motion: str) -> str:
+        """Unit of a prescribed coordinate."""
+        return self.system.dof_units[self.system.prescribed[motion][1].start]
 
     def _first(self, name: str) -> float:
         """Where a slider starts: zero, or the length of a tendon in the undeformed robot, if that is in its range."""
@@ -218,7 +211,7 @@ class Studio:
                     self._set_gravity()
                     found = self._solve(self.inputs(), self.rest, self._motion())
             except Exception as error:  # a page has nobody else to tell
-                self.report.content = f"**cannot be solved**: {error}"
+                self._say(f"cannot be solved: {error}")
             else:
                 self._show(found)
             if not self._changed.is_set():
@@ -233,12 +226,12 @@ class Studio:
     def _show(self, found: Equilibrium) -> None:
         """Show an equilibrium, or say why there is none."""
         if not found.success:
-            self.report.content = f"**not found** ({found.message}); the last shape is shown"
+            self._say(f"not found ({found.message}); the last shape is shown")
             return
         with self._lock:
             self.rest = found
             self.playback.use(record(self.scene, found.q, u=found.u))
-        kind = "stable" if found.stable else "**unstable**"
+        kind = "stable" if found.stable else "unstable"
         lines = [f"{kind}, residual {found.residual:.1e}, {found.iterations} iterations"]
         names = {triad.pose: triad.name for triad in self.scene.triads}
         for tip in self.scene.tips[:6]:
@@ -246,14 +239,14 @@ class Studio:
             lines.append(f"{names.get(tip, 'tip')}: ({x:.4f}, {y:.4f}, {z:.4f}) m")
         for name in self.system.held_tendons:
             lines.append(f"tension of {name}: {found.u[self.system.input_names.index(name)]:.4g} N")
-        self.report.content = "\n\n".join(lines)
+        self._say(*lines)
 
     # ------------------------------------------------------------ dynamics
 
     def remember(self) -> None:
         """Take the shape that is shown as the start of the next run."""
         self.remembered = self.rest
-        self.report.content = "remembered: move the sliders, then run from there"
+        self._say("remembered: move the sliders, then run from there")
 
     def release(self, u: Mapping[str, float] | None = None, *, start: Equilibrium | None = None) -> None:
         """Let go: simulate from an equilibrium with other inputs, and play what happens.
@@ -265,7 +258,7 @@ class Studio:
         start : Equilibrium, optional
             Where it starts; the shape that is shown if left out.
         """
-        self.report.content = "simulating…"
+        self._say("simulating…")
         clock = time.perf_counter()
         try:
             with self._lock:
@@ -279,11 +272,11 @@ class Studio:
                 )
                 self.playback.use(record_result(run))
         except Exception as error:  # a page has nobody else to tell
-            self.report.content = f"**cannot be simulated**: {error}"
+            self._say(f"cannot be simulated: {error}")
             return
         took = time.perf_counter() - clock
-        state = "" if run.success else f"**stopped early**: {run.message}; "
-        self.report.content = f"{state}{run.t[-1] - run.t[0]:.3g} s of motion, computed in {took:.2g} s"
+        state = "" if run.success else f"stopped early: {run.message}; "
+        self._say(f"{state}{run.t[-1] - run.t[0]:.3g} s of motion, computed in {took:.2g} s")
         self.playback.play(True)
 
     def reset(self) -> None:
@@ -322,11 +315,9 @@ class Studio:
 def _prescribed_ranges(system: System, size: float) -> dict[str, tuple[float, float]]:
     """Ranges of prescribed joints of one coordinate, and of tendons of prescribed length."""
     out = {}
-    for name, (where, _velocity, kind) in system.prescribed.items():
-        if kind == "numbers" and where.stop == where.start + 1:
-            motion = system.robot.motions[name]
-            turns = np.any(system.robot.link(motion.link).joint.screws[motion.dof or 0][:3])
-            largest = np.pi if turns else 0.5 * size
+    for name, (_where, place, kind) in system.prescribed.items():
+        if kind == "numbers" and place.stop == place.start + 1:
+            largest = np.pi if system.dof_units[place.start] == "rad" else 0.5 * size
             out[name] = (-largest, largest)
     for name, k in system.held_tendons.items():
         length = float(system.tendon_lengths(system.neutral())[0][k])

@@ -194,6 +194,7 @@ class Player {
     this.motion = new Motion(header, arrays);
     this.time = header.start || 0;
     this.playing = false;
+    this.clock = null;
     this.speed = 1;
     this.show = { tendons: true, frames: false, forces: true, contact: true, trails: false, see: header.see_through, follow: false };
     this.field = header.field || "";
@@ -201,7 +202,6 @@ class Player {
     this.build();
     this.controls();
     this.draw();
-    this.clock = performance.now();
     const loop = (now) => {
       requestAnimationFrame(loop);
       this.tick(now);
@@ -404,7 +404,7 @@ class Player {
     if (on && this.time >= this.motion.duration) this.time = 0;
     byId("play").textContent = on ? "❚❚" : "▶";
     byId("play").setAttribute("aria-label", on ? "pause" : "play");
-    this.clock = performance.now();
+    this.clock = null; // the next frame sets it: frames are stamped when they begin, which can be before now
   }
 
   seek(time) {
@@ -414,7 +414,7 @@ class Player {
   }
 
   tick(now) {
-    const dt = Math.min((now - this.clock) / 1000, 0.25);
+    const dt = this.clock === null ? 0 : Math.min(Math.max((now - this.clock) / 1000, 0), 0.25);
     this.clock = now;
     if (this.playing) {
       this.time += dt * this.speed;

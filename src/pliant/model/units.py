@@ -1,0 +1,69 @@
+"""Units of coordinates, velocities, generalised forces and inputs: asked from the parts that have them, and from nowhere else.
+
+Joints, strains and actuators state their units (`Joint.dof_units`, `STRAIN_UNITS`, `input_unit` of tendons, motors, …).
+Here they are put in the order of the system. "–" is a number without unit, "" one whose unit nobody stated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .links import Rod
+from .loads import FIELD
+from .strains import STRAIN_NAMES, STRAIN_UNITS
+
+if TYPE_CHECKING:
+    from .robot import Robot
+
+__all__ = ["ACCELERATIONS", "FORCES", "RATES", "coordinates", "dofs", "input_units"]
+
+RATES = {"rad": "rad/s", "m": "m/s", "rad/m": "rad/(m s)", "–": "1/s"}
+"""Of the velocity of a coordinate, by its own unit."""
+ACCELERATIONS = {"rad": "rad/s²", "m": "m/s²", "rad/m": "rad/(m s²)", "–": "1/s²"}
+"""Likewise of the acceleration."""
+FORCES = {"rad": "N m", "m": "N", "rad/m": "N m²", "–": "N m"}
+"""Likewise of the generalised force, whose product with the coordinate is a work [J]."""
+
+
+def coordinates(robot: Robot) -> dict[str, str]:
+    """Units of the coordinates q by name, in order; "–" for strains without unit and for quaternions."""
+    out: dict[str, str] = {}
+    for link in robot.links:
+        joint = link.joint
+        out |= {f"{link.name}.{name}": unit for name, unit in zip(joint.coordinate_names, joint.coordinate_units)}
+        out |= {f"{link.name}.{name}": unit for name, unit in _strains(link.content)}
+    return out
+
+
+def dofs(robot: Robot) -> dict[str, str]:
+    """Units of small motions along the degrees of freedom by name, in the order of v."""
+    out: dict[str, str] = {}
+    for link in robot.links:
+        out |= {f"{link.name}.{name}": unit for name, unit in zip(link.joint.dof_names, link.joint.dof_units)}
+        out |= {f"{link.name}.{name}": unit for name, unit in _strains(link.content)}
+    return out
+
+
+def _strains(content: object) -> list[tuple[str, str]]:
+    """Names and units of the strain coordinates of a rod."""
+    if not isinstance(content, Rod):
+        return []
+    return [
+        (f"{name}[{k}]", unit)
+        for name, unit, basis in zip(STRAIN_NAMES, STRAIN_UNITS, content.strains.bases)
+        if basis is not None
+        for k in range(basis.size)
+    ]
+
+
+def input_units(robot: Robot) -> dict[str, str]:
+    """Units of all inputs by name, in order: tendons, motors, stresses, wrenches, the field, inputs of user loads."""
+    out = {name: tendon.input_unit for name, tendon in robot.tendons.items()}
+    out |= {name: motor.input_unit(robot.link(motor.link).joint) for name, motor in robot.motors.items()}
+    out |= {name: stress.input_unit for name, stress in robot.stresses.items()}
+    out |= {name: wrench.input_unit for name, wrench in robot.wrenches.items() if not wrench.constant}
+    if robot.dipoles:
+        out |= dict.fromkeys(FIELD, "T")
+    for load, _places in robot.user_loads.values():
+        out |= dict(zip(load.inputs, load.input_units))
+    return out
