@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -19,6 +20,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
+import faults
+import mutate
 from checks import CHECKS, Finding
 from minimise import minimise, write
 from parts import random_robot
@@ -99,6 +102,24 @@ def reduce_and_write(seed: int, check: str, text: str, folder: Path) -> str:
         return f"not minimised: {error}"
 
 
+def mutated_files(count: int) -> list[str]:
+    """What went wrong with mutants of the model files that pliant ships."""
+    import pliant as pl
+
+    sources = [(path.read_bytes(), path.suffix) for path in sorted(Path(__file__).parents[2].glob("examples/models/*.yaml"))]
+    sources += [(pl.io.starter_text(name).encode(), ".yaml") for name in pl.io.STARTERS]
+    sources += [(Path(__file__).parents[1].joinpath("data", "arm7.urdf").read_bytes(), ".urdf")]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(count):
+            text, suffix = sources[seed % len(sources)]
+            names, changed = mutate.mutant(text, seed)
+            said = mutate.outcome(changed, Path(folder), suffix)
+            if said not in ("loaded", "refused"):
+                found.append(f"mutated file, seed {seed} ({names}): {said}")
+    return found
+
+
 def main() -> int:
     """Run everything; the exit code."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
@@ -127,7 +148,10 @@ def main() -> int:
         if name in CHECKS and not text.startswith("raised"):
             print(f"seed {seed}: {reduce_and_write(seed, name, text, options.output)}")
     other = [] if options.mutations == 0 else mutated_files(options.mutations)
-    other += [] if options.no_faults else faults()
+    for fault, times in () if options.no_faults else faults.ALL.items():
+        begun = time.time()
+        other += fault(times)
+        print(f"{fault.__name__}: {times} times, {time.time() - begun:.0f} s", flush=True)
     for text in other:
         print(text)
     slowest.sort(reverse=True)
