@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system import System
-from .balance import EnergyWatch
 from .checkpoint import Checkpoint
 from .crawl import Clock, OutOfTime, Progress, Watch
 from .drive import Drive, State, function_name
+from .energy_watch import EnergyWatch
 from .result import Event, Result, Statistics
 from .steppers import Stepper
 

@@ -10,7 +10,7 @@ import pytest
 
 import pliant as pl
 from pliant.kernels import engine
-from pliant.solve.balance import EnergyWatch
+from pliant.solve.energy_watch import EnergyWatch
 from robots import SILICONE
 
 
