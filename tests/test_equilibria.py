@@ -299,7 +299,7 @@ def test_a_falling_robot_has_no_equilibrium():
         assert not rest.success
         assert rest.stability == "unknown"
         assert "a force of" in rest.message
-        assert re.search(r"along .*'rod\.v[xyz]'.* and nothing resists it, so there is no equilibrium", rest.message)
+        assert re.search(r"along .*'rod\.v[xyz]'.* and nothing resists it: .* there is no equilibrium", rest.message)
     robot.gravity = np.zeros(3)
     rest = pl.solve_statics(robot.compile())
     assert (rest.success, rest.stability) == (True, "neutral")

@@ -77,7 +77,17 @@ def mount(
     if s < 1.0:
         message = _not_mounted(rows, state.q, s, open_by)
         return Equilibrium(
-            state.q, u, tau, False, "unknown", np.inf, total, max(steps, 1), message, state.force[: rows.loops]
+            q=state.q,
+            u=u,
+            tau=tau,
+            success=False,
+            stability="unknown",
+            residual=np.inf,
+            iterations=total,
+            load_steps=max(steps, 1),
+            message=message,
+            multipliers=state.force[: rows.loops],
+            system=system,
         )
     return _mounted(rows, state, u, tau, options, total, steps)
 
@@ -142,6 +152,7 @@ def _mounted(
         message=message,
         multipliers=state.force[: rows.loops],
         warnings=(verdict.warning(),) if warns else (),
+        system=system,
     )
 
 

@@ -12,7 +12,7 @@ from ..system import System
 from .balance import static_tangent
 from .closure import null_space
 
-__all__ = ["Stability", "Verdict", "assess", "free_directions", "name_directions", "symmetric"]
+__all__ = ["Stability", "Verdict", "assess", "clear_pivots", "free_directions", "name_directions", "symmetric"]
 
 Array = NDArray[np.float64]
 Stability = Literal["stable", "neutral", "divergence", "flutter", "unknown"]
@@ -60,7 +60,16 @@ class Verdict(NamedTuple):
         )
 
 
-def assess(system: System, q: Array, u: Array, tau: Array, G: Array | None = None, K: Array | None = None) -> Verdict:
+def assess(
+    system: System,
+    q: Array,
+    u: Array,
+    tau: Array,
+    G: Array | None = None,
+    *,
+    K: Array | None = None,
+    potential: bool | None = None,
+) -> Verdict:
     """Stability of the equilibrium q under the inputs u and forces tau.
 
     Parameters
@@ -68,7 +77,9 @@ def assess(system: System, q: Array, u: Array, tau: Array, G: Array | None = Non
     G : array (rows, nv), optional
         Derivatives of what is held besides prescribed joints: loops, lengths of tendons. Their forces are in place.
     K : array (nv, nv), optional
-        Tangent stiffness there, if it is known.
+        Tangent stiffness there, if it is known; rows of prescribed coordinates may be those of the unit matrix.
+    potential : bool, optional
+        `System.has_potential`, if it is known.
 
     Notes
     -----
@@ -76,6 +87,8 @@ def assess(system: System, q: Array, u: Array, tau: Array, G: Array | None = Non
     eigenvalues of ``λ² M + λ D + K``; see `Equilibrium`.
     """
     none = np.zeros((system.nv, 0))
+    if potential is None:
+        potential = system.has_potential(u, tau)
     Z = free_directions(system, G)
     if not Z.shape[1]:
         return Verdict("stable", none)
@@ -84,7 +97,7 @@ def assess(system: System, q: Array, u: Array, tau: Array, G: Array | None = Non
     A = Z.T @ K @ Z
     if not np.all(np.isfinite(A)):
         return Verdict("unknown", none)
-    if system.has_potential(u, tau):
+    if potential:
         return _by_stiffness(system, q, A, Z)
     D = Z.T @ static_tangent(system, q, u, tau, (0.0, 1.0, 0.0))[1] @ Z
     if symmetric(A) and _dissipates(D):
@@ -104,6 +117,11 @@ def free_directions(system: System, G: Array | None = None) -> Array:
     Z = np.zeros((system.nv, N.shape[1]))
     Z[free] = scale[:, None] * N
     return Z
+
+
+def clear_pivots(L: Array, diagonal: Array) -> bool:
+    """Whether a matrix with this Cholesky factor and diagonal is positive definite beyond doubt, far from rounding."""
+    return bool((L.diagonal() ** 2 > _CLEAR * diagonal).all())
 
 
 def symmetric(A: Array) -> bool:
@@ -134,16 +152,21 @@ def _dissipates(D: Array) -> bool:
     return bool(symmetric(D) and values[0] >= -_NEUTRAL * max(values[-1], 0.0))
 
 
+def _definite(A: Array) -> bool:
+    """Whether the symmetric part of a matrix is positive definite beyond doubt."""
+    S = (A + A.T) / 2
+    try:
+        return clear_pivots(np.linalg.cholesky(S), S.diagonal())
+    except np.linalg.LinAlgError:
+        return False
+
+
 def _by_stiffness(system: System, q: Array, A: Array, Z: Array) -> Verdict:
     """By the signs of the stiffness."""
-    S = (A + A.T) / 2
     none = np.zeros((system.nv, 0))
-    try:
-        pivots = np.diag(np.linalg.cholesky(S)) ** 2
-        if np.all(pivots > _CLEAR * np.diag(S)):
-            return Verdict("stable", none)
-    except np.linalg.LinAlgError:
-        pass
+    if _definite(A):
+        return Verdict("stable", none)
+    S = (A + A.T) / 2
     values, V, inertia = _modes_of(system, q, S, Z)
     stiffness = np.einsum("ik,ij,jk->k", V, S, V)
     cancels = np.einsum("ik,ij,jk->k", np.abs(V), np.abs(S), np.abs(V))

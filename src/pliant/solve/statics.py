@@ -20,7 +20,7 @@ from .crush import find_crush
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import mount
-from .stability import Verdict, assess, name_directions
+from .stability import Verdict, assess, clear_pivots, name_directions
 
 __all__ = ["Equilibrium", "solve_statics"]
 
@@ -114,12 +114,10 @@ def solve_statics(
             )
     problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable)
     if system.loop_rows:
-        found = mount(system, q0, inputs, forces, (tolerance, iterations, stable), moved)
-    elif moved.tendons:
-        found = _held(problem, q0, moved, load_steps)
-    else:
-        found = _solve(problem, q0, load_steps)[0]
-    return replace(found, system=system)
+        return mount(system, q0, inputs, forces, (tolerance, iterations, stable), moved)
+    if moved.tendons:
+        return _held(problem, q0, moved, load_steps)
+    return _solve(problem, q0, load_steps)[0]
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
@@ -190,6 +188,8 @@ class _Attempt:
     iterations: int
     note: str = ""
     lost: bool = False  # whether Newton's method had no good steps: no stiffness, or a way that is mostly shifted
+    K: Array | None = None  # tangent stiffness there, if it is known
+    definite: bool = False  # whether K is known to be positive definite beyond doubt
 
 
 # ---------------------------------------------------------------- one equilibrium
@@ -224,13 +224,18 @@ def _solve(problem: Problem, q0: Array, load_steps: int | None) -> tuple[Equilib
 def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> tuple[Equilibrium, Verdict]:
     """What an attempt has found, measured anew."""
     system, u, tau = problem.system, problem.u, problem.tau
-    balance = measure(system, attempt.q, u, tau)
-    residual = balance.residual(problem.limit)
-    reason = _overload(problem, balance, q0)
-    met = bool(residual <= problem.limit and not reason and attempt.status != NOT_FINITE)
+    residual, reason = attempt.residual, ""
+    met = attempt.status == CONVERGED and residual <= problem.limit
+    if not met or np.max(np.abs(u), initial=0.0) > _ABSURD:
+        balance = measure(system, attempt.q, u, tau)
+        residual = balance.residual(problem.limit)
+        reason = _overload(problem, balance, q0)
+        met = bool(residual <= problem.limit and not reason and attempt.status != NOT_FINITE)
     verdict = Verdict("unknown", np.zeros((system.nv, 0)))
-    if met:
-        verdict = assess(system, attempt.q, u, tau)
+    if met and attempt.definite and problem.potential:
+        verdict, message = Verdict("stable", verdict.directions), "converged"
+    elif met:
+        verdict = assess(system, attempt.q, u, tau, K=attempt.K, potential=problem.potential)
         message = ", ".join(filter(None, ["converged", verdict.summary()]))
     else:
         message = attempt.note + (reason or _unresisted(balance) or _REASONS[attempt.status])
@@ -247,6 +252,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
         load_steps=steps,
         message=message,
         warnings=(verdict.warning(),) if met and problem.stable and verdict.stability != "stable" else (),
+        system=system,
     )
     return found, verdict
 
@@ -291,7 +297,7 @@ def _unresisted(balance: Balance) -> str:
     size = float(np.linalg.norm(push))
     return (
         f"the tangent is singular: a force of {size:.3g} (N, N m) acts along {name_directions(system, direction)} and nothing "
-        "resists it, so there is no equilibrium; add stiffness or a support there, or fix it"
+        "resists it: as far as it was followed there is no equilibrium; add stiffness or a support there, or fix it"
     )
 
 
@@ -302,13 +308,14 @@ def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
     p[:4] = problem.tolerance, problem.iterations, problem.radius, float(problem.stable and problem.potential)
     scale = np.where(system.known, 0.0, system.internal.scale)
     p[4] = share * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
-    solution = q.copy()
+    solution, S = q.copy(), np.zeros((2, system.nv, system.nv))
     with system.scaled_gravity(share, wrenches=True):
-        status = system.run_job(
-            engine.STATICS, q.copy(), u=u, tau=tau, p=p, S=np.zeros((2, system.nv, system.nv)), q1=solution
-        )
+        status = system.run_job(engine.STATICS, q.copy(), u=u, tau=tau, p=p, S=S, q1=solution)
+    # S[1] is the Cholesky factor of the scaled stiffness that the kernel made last
+    definite = status == CONVERGED and p[20] == 1.0 and p[17] <= problem.tolerance
+    definite = definite and clear_pivots(S[1], system.internal.scale**2 * S[0].diagonal())
     lost = status in (STALLED, SINGULAR) or p[18] > 0.5 * p[16]
-    return _Attempt(solution, int(status), float(p[17]), int(p[16]), lost=bool(lost))
+    return _Attempt(solution, int(status), float(p[17]), int(p[16]), lost=bool(lost), K=S[0], definite=definite)
 
 
 def _stepped(problem: Problem, q: Array, steps: int, *, rescue: bool = False) -> _Attempt:
@@ -326,7 +333,9 @@ def _stepped(problem: Problem, q: Array, steps: int, *, rescue: bool = False) ->
         if attempt.status != CONVERGED and attempt.residual > enough:
             break
     note = "" if k == steps else f"load step {k} of {steps}: "
-    return replace(attempt, iterations=total, note=note)
+    if note:
+        return replace(attempt, iterations=total, note=note, K=None, definite=False)
+    return replace(attempt, iterations=total)
 
 
 def _left(problem: Problem, found: Equilibrium, verdict: Verdict) -> tuple[Equilibrium, Verdict]:
