@@ -242,6 +242,29 @@ def test_standing_on_the_ground_is_neutral(height, load_steps):
     assert rest.q[-1] == pytest.approx(0.046, abs=1e-3)
 
 
+def test_friction_does_not_hide_a_neutral_equilibrium():
+    """Friction acts on motion only: at rest nothing holds the box in the plane, but disturbances do not grow."""
+    system = ground(friction=0.5, damping=1.0)
+    start = system.neutral()
+    start[-1] = 0.06
+    rest = pl.solve_statics(system, start=start)
+    assert (rest.success, rest.stability) == (True, "neutral")
+    assert "'box.vx', 'box.vy'" in rest.message
+
+
+def test_a_static_jacobian_needs_stiffness():
+    robot = pl.Robot("sled", gravity=(0, 0, 0))
+    sled = robot.add_body("sled", joint=pl.Prismatic("x"), mass=1.0)
+    robot.add_wrench("push", sled.at((0, 0, 0)), force=(1, 0, 0))
+    system = robot.compile()
+    rest = pl.solve_statics(system)
+    assert rest.stability == "neutral"
+    with pytest.raises(
+        ValueError, match=r"nothing resists along 'sled\.displacement', so that inputs do not determine"
+    ):
+        pl.static_jacobian(system, rest, "sled")
+
+
 def test_a_finger_on_a_ball_leaves_its_saddle():
     """Frictionless on top of a ball: an equilibrium from which the finger slips to a side ("NOT converged: 1.5e-12")."""
     robot = pl.Robot("finger")
@@ -409,6 +432,7 @@ def test_a_rod_is_crushed_only_where_the_message_says():
     assert "tendon 'cable' compresses rod 'bar' to nothing" in crushed.message
     assert "10 N of its 12 N suffice" in crushed.message
     assert crushed.q[0] == pytest.approx(-1.0, abs=1e-5)
+    assert "10 N of its 12 N suffice" in pl.solve_statics(system, {"cable": 12.0}, load_steps=3).message
 
 
 # ------------------------------------------------------------ first errors, and the result

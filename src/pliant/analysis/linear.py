@@ -12,7 +12,7 @@ from .. import lie
 from ..model.validate import choice
 from ..solve.balance import measure
 from ..solve.equilibrium import Equilibrium
-from ..solve.stability import free_directions, symmetric
+from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import FrameLike, Inputs, Reference, System
 
 __all__ = ["Linearization", "Modes", "linearize", "modes", "static_jacobian"]
@@ -295,6 +295,13 @@ def static_jacobian(
     choice("reference", reference, ("body", "world"))
     q, v, inputs, forces = _state(system, state, None, u, tau)
     K = system.residual_tangent(q, v, v, inputs, forces)
+    Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
+    loose = Z @ neutral_directions(Z.T @ K @ Z)
+    if loose.shape[1]:
+        raise ValueError(
+            f"static_jacobian is not defined for {system.name!r} at this state: nothing resists along "
+            f"{name_directions(system, loose)}, so that inputs do not determine where it is. Add stiffness, or fix it."
+        )
     B = system.actuation_matrix(q, v, inputs)
     K[system.known] = K[:, system.known] = B[system.known] = 0.0
     K[system.known, system.known] = 1.0

@@ -12,7 +12,16 @@ from ..system import System
 from .balance import static_tangent
 from .closure import null_space
 
-__all__ = ["Stability", "Verdict", "assess", "clear_pivots", "free_directions", "name_directions", "symmetric"]
+__all__ = [
+    "Stability",
+    "Verdict",
+    "assess",
+    "clear_pivots",
+    "free_directions",
+    "name_directions",
+    "neutral_directions",
+    "symmetric",
+]
 
 Array = NDArray[np.float64]
 Stability = Literal["stable", "neutral", "divergence", "flutter", "unknown"]
@@ -119,6 +128,13 @@ def free_directions(system: System, G: Array | None = None) -> Array:
     return Z
 
 
+def neutral_directions(A: Array) -> Array:
+    """Directions (n, k) that a stiffness (n, n), symmetric or not, does not resist."""
+    _U, singular, V = np.linalg.svd(A)
+    cancels = np.sqrt(np.einsum("ki,ij,kj->k", np.abs(V), np.abs(A).T @ np.abs(A), np.abs(V)))
+    return np.asarray(V[singular <= _NEUTRAL * cancels].T, dtype=np.float64)
+
+
 def clear_pivots(L: Array, diagonal: Array) -> bool:
     """Whether a matrix with this Cholesky factor and diagonal is positive definite beyond doubt, far from rounding."""
     return bool((L.diagonal() ** 2 > _CLEAR * diagonal).all())
@@ -156,7 +172,7 @@ def _definite(A: Array) -> bool:
     """Whether the symmetric part of a matrix is positive definite beyond doubt."""
     S = (A + A.T) / 2
     try:
-        return clear_pivots(np.linalg.cholesky(S), S.diagonal())
+        return clear_pivots(np.asarray(np.linalg.cholesky(S), dtype=np.float64), S.diagonal())
     except np.linalg.LinAlgError:
         return False
 
@@ -225,9 +241,5 @@ def _by_motion(system: System, q: Array, A: Array, D: Array, Z: Array) -> Verdic
         if oscillates[worst]:
             return _verdict(system, "flutter", Z @ shape @ np.stack([x.real, x.imag], axis=1), complex(rates[worst]))
         return _verdict(system, "divergence", Z @ shape @ x.real[:, None], complex(rates[worst].real))
-    _U, singular, V = np.linalg.svd(A)
-    cancels = np.sqrt(np.einsum("ki,ij,kj->k", np.abs(V), np.abs(A).T @ np.abs(A), np.abs(V)))
-    zero = singular <= _NEUTRAL * cancels
-    if np.any(zero):
-        return _verdict(system, "neutral", Z @ V[zero].T)
-    return Verdict("stable", np.zeros((system.nv, 0)))
+    loose = Z @ neutral_directions(A)
+    return _verdict(system, "neutral", loose) if loose.shape[1] else Verdict("stable", loose)

@@ -199,14 +199,16 @@ def _solve(problem: Problem, q0: Array, load_steps: int | None) -> tuple[Equilib
     """Newton, and what helps if it fails."""
     if load_steps is not None:
         steps = integer("load_steps", load_steps, minimum=1)
-        return _left(problem, *_examine(problem, _stepped(problem, q0, steps, rescue=True), q0, steps))
+        attempt = _stepped(problem, q0, steps, rescue=True)
+        best, verdict = _left(problem, *_examine(problem, attempt, q0, steps))
+        return _crushed(problem, best), verdict
     attempt = _newton(problem, q0)
     best, verdict = _left(problem, *_examine(problem, attempt, q0))
     if best.success or attempt.status == NOT_FINITE:
         return best, verdict
-    crush = find_crush(problem.system, best.q, problem.u, problem.tau) if problem.potential else None
-    if crush is not None and problem.stable:
-        return replace(best, q=crush.q, message=str(crush)), verdict
+    crushed = _crushed(problem, best)
+    if crushed is not best:
+        return crushed, verdict
     # to follow the forces helps where stiffness is lacking; else steps of load keep nearer to the start
     helps = [0, 4, 16, 64] if attempt.status == SINGULAR else [4, 16, 64, 0]
     for steps in helps:
@@ -216,9 +218,19 @@ def _solve(problem: Problem, q0: Array, load_steps: int | None) -> tuple[Equilib
             best, verdict = result, found
         if best.success:
             return best, verdict
-    if crush is not None:
-        best = replace(best, message=f"{best.message}; {crush}")
-    return best, verdict
+    return _crushed(problem, best), verdict
+
+
+def _crushed(problem: Problem, failed: Equilibrium) -> Equilibrium:
+    """If there is no equilibrium because a tendon compresses a rod to nothing, that state and the reason."""
+    if failed.success or not problem.potential:
+        return failed
+    system, u, tau = problem.system, problem.u, problem.tau
+    crush = find_crush(system, failed.q, u, tau)
+    if crush is None:
+        return failed
+    residual = measure(system, crush.q, u, tau).residual(problem.limit)
+    return replace(failed, q=crush.q, residual=residual, message=str(crush))
 
 
 def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> tuple[Equilibrium, Verdict]:
@@ -288,12 +300,15 @@ def _unresisted(balance: Balance) -> str:
     if not (np.isfinite(balance.force) and len(free) and np.all(np.isfinite(K))):
         return ""
     values, V = np.linalg.eigh(K)
-    loose = np.abs(values) <= 1e-9 * np.abs(values).max()
+    scale = system.internal.scale[free]
+    springs = scale[:, None] * system.elastic_tangent(balance.q)[np.ix_(free, free)] * scale
+    held = np.einsum("ik,ij,jk->k", V, springs, V) > 1e-9 * np.abs(springs).max()
+    loose = (np.abs(values) <= 1e-9 * np.abs(values).max()) & ~held
     push = V[:, loose].T @ balance.r[free]
     if not np.abs(push).max(initial=0.0) > 1e-6 * balance.force:
         return ""
     direction = np.zeros((system.nv, 1))
-    direction[free, 0] = system.internal.scale[free] * (V[:, loose] @ push)
+    direction[free, 0] = scale * (V[:, loose] @ push)
     size = float(np.linalg.norm(push))
     return (
         f"the tangent is singular: a force of {size:.3g} (N, N m) acts along {name_directions(system, direction)} and nothing "
@@ -448,7 +463,7 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
             rows = np.where(system.known, 0.0, G[numbers])
             free = ~slack
             step = np.zeros(len(numbers))
-            matrix = rows[free] @ np.linalg.solve(K, rows[free].T)
+            matrix = rows[free] @ np.linalg.lstsq(K, rows[free].T, rcond=1e-13)[0]  # K may have neutral directions
             step[free] = np.linalg.lstsq(matrix, gap[free], rcond=None)[0]
             base = u[index].copy()
             q = result.q
