@@ -116,7 +116,7 @@ def check() -> None:
     np.testing.assert_allclose(small[2], DIPOLE * 1e-6 * LENGTH**2 / (2 * EI), rtol=1e-6)
     for factor, straight in ((0.99, True), (1.01, False)):
         rest = pl.solve_statics(system, field(factor * BUCKLING, np.pi))
-        assert rest.stable
+        assert rest.stability == ("stable" if straight else "neutral")  # a round arm may buckle in any plane
         assert (np.abs(rest.q).max() < 1e-6) == straight
 
 

@@ -106,7 +106,9 @@ def mutated_files(count: int) -> list[str]:
     """What went wrong with mutants of the model files that pliant ships."""
     import pliant as pl
 
-    sources = [(path.read_bytes(), path.suffix) for path in sorted(Path(__file__).parents[2].glob("examples/models/*.yaml"))]
+    sources = [
+        (path.read_bytes(), path.suffix) for path in sorted(Path(__file__).parents[2].glob("examples/models/*.yaml"))
+    ]
     sources += [(pl.io.starter_text(name).encode(), ".yaml") for name in pl.io.STARTERS]
     sources += [(Path(__file__).parents[1].joinpath("data", "arm7.urdf").read_bytes(), ".urdf")]
     found = []

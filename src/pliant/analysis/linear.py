@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import lie
 from ..model.validate import choice
-from ..solve.closure import null_space
-from ..solve.statics import Equilibrium
+from ..solve.balance import measure
+from ..solve.equilibrium import Equilibrium
+from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import FrameLike, Inputs, Reference, System, needs_system
 
 __all__ = ["Linearization", "Modes", "linearize", "modes", "static_jacobian"]
 
 Array = NDArray[np.float64]
+_REST = 1e-6  # relative residual, and gap of loops [m, rad], up to which a robot is at rest
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,16 @@ class Modes:
     Attributes
     ----------
     frequencies : ndarray (n,)
-        Undamped frequencies [Hz], increasing; negative for an unstable mode (growth rate / 2π). Rigid motions have zero.
+        Undamped frequencies [Hz], increasing; negative for a mode that diverges (growth rate / 2π). Rigid motions have zero.
+        The two modes of a flutter have the same.
     shapes : ndarray (nv, n)
-        Mode shapes in velocity coordinates, normalised to unit modal mass.
+        Mode shapes in velocity coordinates, normalised to unit modal mass. Those of a flutter are the real and the imaginary
+        part of its complex shape.
     eigenvalues : ndarray (2 nv,), complex
         Eigenvalues of the damped system [1/s], by increasing magnitude.
     damping_ratios : ndarray (n,)
-        Modal damping ratios from the diagonal of the modal damping matrix.
+        Modal damping ratios from the diagonal of the modal damping matrix. Of the two modes of a flutter the first grows:
+        its ratio is negative.
     """
 
     frequencies: Array
@@ -65,8 +70,11 @@ def _state(
     if len(system.loop_rows):
         if not isinstance(state, Equilibrium):
             raise ValueError(
-                "a robot with loops is linearised about an Equilibrium, which holds the forces of its joints."
+                "a robot with loops is linearised about an Equilibrium, which holds the forces of its joints; find one with "
+                "solve_statics."
             )
+        if v is not None and np.any(v):
+            raise ValueError("a robot with loops is linearised at rest; leave out v.")
         system.multipliers[:] = state.multipliers
     if isinstance(state, Equilibrium):
         q = state.q
@@ -76,7 +84,21 @@ def _state(
         q = system.check_q(state)
         inputs = system.inputs(u)
         forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)
+    if len(system.loop_rows):
+        _require_rest(system, q, inputs, forces)
     return q, np.zeros(system.nv) if v is None else system.check_v("v", v), inputs, forces
+
+
+def _require_rest(system: System, q: Array, u: Array, tau: Array) -> None:
+    """Error unless a robot with loops is at rest at q: elsewhere the forces of its loops are not known here."""
+    values, G = system.closure(q)
+    gap = float(np.abs(values).max())
+    residual = measure(system, q, u, tau, G * system.multipliers[:, None]).residual(_REST)
+    if gap > _REST or residual > _REST:
+        raise ValueError(
+            f"a robot with loops is linearised about an equilibrium only, and this is none (residual {residual:.1e}, loops open by "
+            f"{gap:.1e}): give an Equilibrium with success=True and its own inputs, from solve_statics."
+        )
 
 
 def linearize(
@@ -99,6 +121,11 @@ def linearize(
     u, tau
         Inputs and further forces there.
 
+    Notes
+    -----
+    A robot with loops is linearised about an equilibrium only, with its constraints: A maps motions that keep loops
+    closed to such motions. Elsewhere it is an error.
+
     Examples
     --------
     >>> import pliant as pl
@@ -119,7 +146,7 @@ def linearize(
     """
     q, velocity, inputs, forces = _state(system, state, v, u, tau)
     n = system.nv
-    d = system.forward_dynamics_derivatives(q, velocity, forces, u=inputs)
+    d = system.tree_derivatives(q, velocity, forces, u=inputs)  # with the forces of loops in place
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.diag(~system.known)
     for _q0, v0, free in system.internal.spatial:
@@ -128,13 +155,11 @@ def linearize(
         twist[:k] = velocity[v0 : v0 + k]
         A[v0 : v0 + k, v0 : v0 + k] = -lie.ad(twist)[:k, :k]
     P = _projector(system, q, d.dtau) if len(system.loop_rows) else np.eye(n)
-    if len(system.loop_rows) and np.any(velocity):
-        raise ValueError("a robot with loops is linearised at rest; leave out v.")
     A[n:, :n] = P @ d.dq
     A[n:, n:] = P @ d.dv
     B = np.zeros((2 * n, system.nu))
     B[n:] = P @ d.dtau @ system.actuation_matrix(q, velocity, inputs)
-    return Linearization(A, B, d.a)
+    return Linearization(A, B, P @ d.a)
 
 
 def _projector(system: System, q: Array, inverse_mass: Array) -> Array:
@@ -163,7 +188,9 @@ def modes(
 
     Notes
     -----
-    Undamped: ``K φ = ω² M φ`` with the symmetric part of the tangent stiffness. Damped: eigenvalues of `linearize`.
+    Undamped: ``K φ = ω² M φ`` with the tangent stiffness. Where all forces have a potential K is symmetric and ω² real.
+    Elsewhere (follower wrenches, moments, currents, user loads) the unsymmetric K is used: a negative ω² is divergence, a
+    complex pair flutter. Damped: eigenvalues of `linearize`. With loops, both on the motions that keep them closed.
 
     Examples
     --------
@@ -185,18 +212,14 @@ def modes(
     K = system.residual_tangent(q, v, v, inputs, forces)
     M = system.mass_matrix(q)
     D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0))
-    Z = np.eye(system.nv)[:, ~system.known]
-    if len(system.loop_rows):
-        scale = system.internal.scale
-        Z = scale[:, None] * null_space(system.closure(q)[1] * np.where(system.known, 0.0, scale))
-        Z = Z[:, np.abs(Z[~system.known]).max(axis=0) > 0] if np.any(system.known) else Z
-    values, found = scipy.linalg.eigh(Z.T @ ((K + K.T) / 2) @ Z, Z.T @ M @ Z)
+    Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
+    reduced = (Z.T @ K @ Z, Z.T @ M @ Z, Z.T @ D @ Z)
+    if system.has_potential(inputs, forces) or symmetric(reduced[0]):
+        omega, found, ratios = _symmetric_modes(*reduced)
+    else:
+        omega, found, ratios = _unsymmetric_modes(*reduced)
     shapes = Z @ found
-    count = len(values) if n is None else min(n, len(values))
-    omega = np.sign(values) * np.sqrt(np.abs(values))
-    modal_damping = np.einsum("ik,ij,jk->k", shapes, D, shapes)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(omega > 0, modal_damping / (2 * np.abs(omega)), 0.0)
+    count = len(omega) if n is None else min(n, len(omega))
     if len(system.loop_rows):
         m = Z.shape[1]
         inverse = np.linalg.inv(Z.T @ M @ Z)
@@ -206,6 +229,41 @@ def modes(
     eigenvalues = np.linalg.eigvals(A).astype(np.complex128)
     order = np.argsort(np.abs(eigenvalues), kind="stable")
     return Modes(omega[:count] / (2 * np.pi), shapes[:, :count], eigenvalues[order], ratios[:count])
+
+
+def _symmetric_modes(K: Array, M: Array, D: Array) -> tuple[Array, Array, Array]:
+    """Frequencies (signed), shapes and damping ratios of a symmetric stiffness."""
+    values, shapes = scipy.linalg.eigh((K + K.T) / 2, M)
+    omega = np.sign(values) * np.sqrt(np.abs(values))
+    modal = np.einsum("ik,ij,jk->k", shapes, D, shapes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return omega, shapes, np.where(omega > 0, modal / (2 * np.abs(omega)), 0.0)
+
+
+def _unsymmetric_modes(K: Array, M: Array, D: Array) -> tuple[Array, Array, Array]:
+    """Frequencies (signed), shapes and damping ratios of a stiffness without potential.
+
+    To first order in the damping, by left eigenvectors y: ``λ² + λ yᵀDφ/yᵀMφ + ω² = 0``.
+    """
+    values, left, right = scipy.linalg.eig(np.linalg.solve(M, K), left=True, right=True)
+    weight = np.einsum("ik,ik->k", left.conj(), right)
+    modal = np.einsum("ik,ij,jk->k", left.conj(), np.linalg.solve(M, D), right) / weight
+    noise = 1e-13 * np.linalg.norm(np.linalg.solve(M, K), 2) / np.maximum(np.abs(weight), 1e-300)
+    pair = np.abs(values.imag) > noise
+    shapes = np.where(pair & (values.imag < 0), right.imag, right.real)
+    omega = np.sign(values.real) * np.sqrt(np.abs(values.real))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(omega > 0, modal.real / (2 * np.abs(omega)), 0.0)
+    root = np.sqrt(modal**2 - 4 * values + 0j)
+    both = np.stack([(-modal + root) / 2, (-modal - root) / 2])
+    for k in np.flatnonzero(pair):  # the first of a pair is the root that grows, the second the one that decays
+        rates = both[:, k]
+        rate = rates[np.argmax(rates.real) if values[k].imag > 0 else np.argmin(rates.real)]
+        omega[k] = abs(np.sqrt(values[k] + 0j).real)
+        ratios[k] = -rate.real / abs(rate)
+    order = np.lexsort([-values.imag, omega])
+    shapes = shapes / np.sqrt(np.einsum("ik,ij,jk->k", shapes, M, shapes))
+    return omega[order], shapes[:, order], ratios[order]
 
 
 def static_jacobian(
@@ -238,6 +296,13 @@ def static_jacobian(
     choice("reference", reference, ("body", "world"))
     q, v, inputs, forces = _state(system, state, None, u, tau)
     K = system.residual_tangent(q, v, v, inputs, forces)
+    Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
+    loose = Z @ neutral_directions(Z.T @ K @ Z)
+    if loose.shape[1]:
+        raise ValueError(
+            f"static_jacobian is not defined for {system.name!r} at this state: nothing resists along "
+            f"{name_directions(system, loose)}, so that inputs do not determine where it is. Add stiffness, or fix it."
+        )
     B = system.actuation_matrix(q, v, inputs)
     K[system.known] = K[:, system.known] = B[system.known] = 0.0
     K[system.known, system.known] = 1.0

@@ -205,8 +205,8 @@ class _Importer:
             joint, at_world = stack.pop()
             self.reached.add(joint.child)
             floats = at_world and self.base == "free" and joint.type == "fixed"
-            kind = Free() if floats else self.joint(joint)
-            self.add(links[joint.child], None if at_world else self.name(joint.parent), kind, _pose(joint.origin))
+            moves = Free() if floats else self.joint(joint)
+            self.add(links[joint.child], None if at_world else self.name(joint.parent), moves, _pose(joint.origin))
             stack += [(child, False) for child in reversed(carried.get(joint.child, []))]
         lost = [name for name in links if name not in self.reached]
         if lost:

@@ -96,7 +96,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     | TANGENT | cq, cv, ca | v1 = r, S[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a |
     | MASS | | S[0] = M(q) |
     | FORWARD | | w (prescribed accelerations, else 0); w1 = acceleration, S[0] = factors of M |
-    | STATICS | tolerance, iterations, radius, use energy | q1 = equilibrium, from q1; p[16:22] report; S (2, …) |
+    | STATICS | tolerance, iterations, radius, use energy, weight | q1 = equilibrium, from q1; p[16:22] report; S (2, …) |
     | SOLVE | cv, ca | v1 = r, w1 becomes (∂r/∂q + cv ∂r/∂v + ca ∂r/∂a)⁻¹ w1, S = factors |
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
@@ -152,7 +152,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
         solve_tangent(t, c, fronts, S, pivot, w1)
         return CONVERGED
     if job == STATICS:
-        options = (p[0], int(p[1]), p[2], p[3] != 0.0)
+        options = (p[0], int(p[1]), p[2], p[3] != 0.0, p[4])
         return statics(t, work, c, loads, q1, u, tau, options, S[:1], S[1], q, pivot, p[16:22])
     h, alpha, tol, report, memory = p[0], p[1:5], p[5:9], p[16:21], p[24:27]
     return alpha_step(

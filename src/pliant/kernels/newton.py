@@ -20,6 +20,7 @@ from .residual import residual, residual_tangent
 
 CLOSED = 1e-13  # m, rad: a loop that is open by less is closed
 SETTLED = 1e-7  # relative change of constraint forces
+NEUTRAL = 1e-11  # shift, relative to the largest stiffness, that makes a stiffness with neutral directions definite
 CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
 
 
@@ -44,10 +45,13 @@ def potential(t, work, c, loads, q, u, tau, sums):
 
 
 @routine
-def force_size(c, q, r, work, u, tau, scale):
-    """Largest scaled single force: elastic, actuation, τ, and the rest; what a residual is compared with."""
+def force_size(c, q, r, work, u, tau, scale, weight):
+    """Largest scaled single force: elastic, actuation, τ, the rest, and `weight`; what a residual is compared with.
+
+    The weight counts by itself, because what carries it (a contact, a wrench) may leave no other force in sight.
+    """
     elastic(c, q, work.force_v[0], work.force_v[1], work.spring)
-    size = 0.0
+    size = weight
     for k in range(r.shape[0]):
         rest = r[k] - work.force_v[0, k] + tau[k]
         size = max(size, scale[k] * max(abs(work.force_v[0, k]), abs(rest), abs(tau[k])))
@@ -79,16 +83,29 @@ def scaled_symmetric(K, scale, shift, A):
 
 
 @routine
+def reach(A, scale, r, step):
+    """step = −A⁻¹ r in scaled coordinates, for a Cholesky factor A. Returns its largest entry."""
+    for k in range(step.shape[0]):
+        step[k] = -scale[k] * r[k]
+    cholesky_solve(A, step)
+    size = 0.0
+    for k in range(step.shape[0]):
+        size = max(size, abs(step[k]))
+    return size
+
+
+@routine
 def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
     """Minimise the potential energy, or drive the residual to zero, from q (overwritten).
 
     Newton's step with the exact tangent; where the tangent is not positive definite it is shifted until it is, so that
-    the iteration descends to a stable equilibrium. Steps are cut by a trust radius and by backtracking.
+    the iteration descends to a stable equilibrium. Steps are cut by a trust radius and by backtracking. Directions without
+    stiffness (neutral ones) are no obstacle: a shift of rounding size is enough for them.
 
     info (6,): iterations, relative residual, shifted steps, backtracks, 1 if the tangent is positive definite at the
     end, energy. Returns a status.
     """
-    tolerance, iterations, radius, use_energy = options
+    tolerance, iterations, radius, use_energy, weight = options
     scale, zero, sums = c.scale, work.zero, work.sums
     nv = scale.shape[0]
     r, step = work.newton[0], work.newton[1]
@@ -97,7 +114,7 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
     for it in range(iterations + 1):
         info[0] = it
         residual_tangent(t, work, c, loads, q, zero, zero, u, tau, 1.0, 0.0, 0.0, r, K)
-        size = force_size(c, q, r, work, u, tau, scale)
+        size = force_size(c, q, r, work, u, tau, scale, weight)
         clear_known(c, r)
         eliminate(c, K[0])
         norm = scaled_size(scale, r)
@@ -109,12 +126,18 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
         top = scaled_symmetric(K[0], scale, 0.0, A)
         positive = cholesky(A)
         info[4] = 1.0 if positive else 0.0
-        if relative <= tolerance and (positive or not use_energy):
+        neutral = False
+        if not positive and use_energy and 0.0 < top < np.inf:
+            scaled_symmetric(K[0], scale, NEUTRAL * top, A)
+            neutral = cholesky(A)
+        if relative <= tolerance and (positive or neutral or not use_energy):
             return CONVERGED
         if it == iterations:
             break
         shift = 0.0
-        if not positive and use_energy:
+        if neutral:  # a force along such a direction would move it without end
+            neutral = reach(A, scale, r, step) <= radius
+        if not positive and not neutral and use_energy:
             if not 0.0 < top < np.inf:
                 return SINGULAR
             info[2] += 1
@@ -126,9 +149,7 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
                 if shift > 1e12 * (top + 1e-300):
                     return SINGULAR
         if use_energy:
-            for k in range(nv):
-                step[k] = -scale[k] * r[k]
-            cholesky_solve(A, step)
+            reach(A, scale, r, step)
         else:
             for i in range(nv):
                 for j in range(nv):
@@ -142,7 +163,7 @@ def statics(t, work, c, loads, q, u, tau, options, K, A, trial, pivot, info):
         for k in range(nv):
             length = max(length, abs(step[k]))
             slope += scale[k] * r[k] * step[k]
-        if length <= tolerance and shift == 0.0 and (info[4] == 1.0 or not use_energy):
+        if length <= tolerance and shift == 0.0:
             # within the tolerance of the solution (decisive where no single force sets a scale): take the step
             for k in range(nv):
                 step[k] *= scale[k]

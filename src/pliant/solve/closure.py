@@ -122,7 +122,7 @@ def constrained_acceleration(
     """Acceleration and multipliers of the index-1 form: ``G a = −Ġ v − 2 ė/T − e/T²`` (T = baumgarte, none if 0)."""
     multiplier = system.multipliers
     multiplier[:] = 0.0
-    a = system.forward_dynamics(q, v, tau, u=u, prescribed=prescribed)
+    a = system.tree_acceleration(q, v, tau, u=u, prescribed=prescribed)
     values, G = system.closure(q, v)
     rates = system.closure_rates
     target = -rates[:, 1]

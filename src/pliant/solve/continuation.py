@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice, finite, integer, positive
 from ..system import Inputs, System, needs_system
+from .equilibrium import Equilibrium
 from .path_problem import (
     Arc,
     Loading,
@@ -26,7 +27,7 @@ from .path_problem import (
     start_configuration,
 )
 from .result import Statistics
-from .statics import Equilibrium
+from .stability import assess
 
 __all__ = ["Branch", "SpecialPoint", "trace_equilibria"]
 
@@ -95,7 +96,8 @@ class Branch:
     negative : ndarray (n,), int
         Negative eigenvalues of the symmetric part of the tangent stiffness, without a held coordinate.
     stable : ndarray (n,), bool
-        Whether there are none. Under loads without potential (followers) this does not exclude flutter.
+        Whether the equilibrium is stable, by the criteria of `Equilibrium`: with a potential, whether there are none;
+        without one, by the eigenvalues of motion, so that flutter is seen. Neutral points count as stable here.
     residual : ndarray (n,)
         Largest scaled residual relative to the largest scaled force.
     iterations : ndarray (n,), int
@@ -149,12 +151,14 @@ class Branch:
         note = f"point of a branch at parameter {self.parameter[k]:.10g}"
         if self.gravity[k] != 1.0:
             note += f", with {self.gravity[k]:.10g} times the system's gravity"
+        with self.system.scaled_gravity(float(self.gravity[k])):
+            verdict = assess(self.system, self.q[k], self.u[k], self.tau[k], self._problem.held_row)
         return Equilibrium(
             q=self.q[k].copy(),
             u=self.u[k].copy(),
             tau=self.tau[k].copy(),
             success=True,
-            stable=bool(self.stable[k]),
+            stability=verdict.stability,
             residual=float(self.residual[k]),
             iterations=int(self.iterations[k]),
             load_steps=1,
@@ -633,7 +637,7 @@ class _Tracer:
             tau=np.array([x.tau for x in p]).reshape(-1, system.nv),
             gravity=np.array([x.gravity for x in p], dtype=np.float64),
             negative=negative,
-            stable=negative == 0,
+            stable=np.array([self.problem.stable(x) for x in p], dtype=np.bool_),
             residual=np.array([x.residual for x in p], dtype=np.float64),
             iterations=np.array([x.iterations for x in p], dtype=np.int64),
             points=tuple(self.specials),

@@ -164,13 +164,15 @@ class Watch:
 
 
 def contacts_now(system: System, stepper: Stepper) -> str:
-    """A sentence about the contacts at the state of a stepper; empty for a robot without.
-
-    The one place that asks for contacts. It names all of the robot; what the engine can say of those that carry a force at
-    ``(stepper.q, stepper.v)`` belongs here.
-    """
-    names = ", ".join(map(repr, system.robot.contacts))
-    return f"The robot has contacts, which may be the cause: {names}." if names else ""
+    """A sentence about what carries a force at the state of a stepper; empty if nothing touches."""
+    found = system.contacts(stepper.q, stepper.v)
+    forces: Counter[str] = Counter()
+    for name, force in zip(found.name, found.normal_force):
+        forces[str(name)] += float(force)
+    if not forces:
+        return ""
+    shown = ", ".join(f"{name!r} with {force:.3g} N" for name, force in forces.most_common(3))
+    return f"In contact now: {shown}{' and others' if len(forces) > 3 else ''}."
 
 
 def duration_text(seconds: float) -> str:

@@ -15,6 +15,7 @@ from .. import lie
 from ..model.pose import Pose
 from ..model.validate import unknown_name
 from ..system import System, numbers
+from .closure import constrained_acceleration
 
 __all__ = ["Motion", "MotionSet"]
 
@@ -242,12 +243,18 @@ class MotionSet:
         u = u.copy()
         u[index] = 0.0
         G = system.tendon_lengths(q)[1][numbers]
-        a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+
+        def acceleration(u: Array) -> Array:
+            if system.loop_rows:
+                return constrained_acceleration(system, q, v, u, tau, known)[0]
+            return system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+
+        a = acceleration(u)
         response = []
         for i in index:
             unit = u.copy()
             unit[i] = 1.0
-            response.append(system.forward_dynamics(q, v, tau, u=unit, prescribed=known) - a)
+            response.append(acceleration(unit) - a)
         h = 1e-6
         bend = sum(s * (system.tendon_lengths(system.integrate(q, s * h * v))[1][numbers] @ v) for s in (1.0, -1.0)) / (
             2 * h

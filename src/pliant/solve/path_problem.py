@@ -13,7 +13,9 @@ from scipy.linalg import lapack
 
 from ..model.validate import finite, integer, positive, unknown_name, vector
 from ..system import System
-from .statics import Equilibrium, solve_statics
+from .equilibrium import Equilibrium
+from .stability import assess
+from .statics import solve_statics
 
 Array = NDArray[np.float64]
 Load = Callable[[float], Mapping[str, Any]] | Mapping[str, Any]
@@ -326,6 +328,18 @@ class PathProblem:
         softest = np.min(diagonal[diagonal > 0], initial=np.inf)
         floor = 1e-3 * softest if np.isfinite(softest) else 1e-300
         return max(float(np.max(parts, initial=0.0)), float(floor), 1e-300)
+
+    @property
+    def held_row(self) -> Array | None:
+        """Derivative (1, nv) of what is held; None if nothing is."""
+        return None if self.held is None else np.eye(self.system.nv)[[self.held[1]]]
+
+    def stable(self, point: PathPoint) -> bool:
+        """Whether disturbances of a point do not grow: by its stiffness with a potential, by its motion without."""
+        if point.conservative or self.system.has_potential(point.u, point.tau):
+            return point.negative == 0
+        with self.system.scaled_gravity(point.gravity):
+            return assess(self.system, point.state.q, point.u, point.tau, self.held_row).held
 
     def border(self, point: PathPoint, row: Array) -> Array:
         """The bordered matrix [[A, b], [row]]."""

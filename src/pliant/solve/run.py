@@ -14,6 +14,7 @@ from .checkpoint import Checkpoint
 from .crawl import Clock, OutOfTime, Progress, Watch
 from .drive import Drive, State, function_name
 from .energy_watch import EnergyWatch
+from .resolution import spatial_warning
 from .result import Event, Result, Statistics
 from .steppers import Stepper
 
@@ -64,7 +65,7 @@ class Run:
         end: float,
         statistics: Statistics,
         method: str,
-        atol: float,
+        tolerances: tuple[float, float],
     ) -> None:
         self.system, self.drive, self.stepper, self.end = system, drive, stepper, end
         self.functions, self.times, self.statistics, self.method = events, times, statistics, method
@@ -83,7 +84,8 @@ class Run:
         self._keep()
         s = stepper
         system.multipliers[:] = s.multipliers
-        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, atol)
+        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, tolerances[1])
+        self._rtol = tolerances[0]
 
     def _keep(self) -> None:
         """Keep the state after a step that went well in every respect; the run can be continued from it."""
@@ -167,6 +169,8 @@ class Run:
             raise
         finally:
             progress.close()
+        rough = spatial_warning(self.system, np.array([row.q for row in self.rows]), self._rtol)
+        self.notes += [] if rough is None else [rough]
         return self.result(message)
 
     def _steps(self, progress: Progress) -> str:

@@ -213,7 +213,7 @@ def simulate(
         else:
             largest = min(options["largest"], duration if max_step is not None else duration / 20)
             stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=first_step)
-    run = Run(system, drive, stepper, times, functions, end, statistics, name, atol)
+    run = Run(system, drive, stepper, times, functions, end, statistics, name, (rtol, atol))
     watch = Watch(system, clock, progress_line, statistics, end, fixed=step is not None)
     return run.loop(clock, progress_line, watch, saving)
 

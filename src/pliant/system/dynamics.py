@@ -172,6 +172,12 @@ class Dynamics(Core):
             "composite": form M by composite bodies and factor it, O(N³). "articulated": the articulated-body algorithm
             of [001], O(N). "auto" takes the faster one for this robot (see `linear_solver`).
 
+        Raises
+        ------
+        ValueError
+            For a robot with loops, whose accelerations also depend on the forces of its loop joints: use `simulate`, whose
+            `Result.a` obeys the loops, or `residual` and `closure` for equations of your own.
+
         Examples
         --------
         >>> import numpy as np
@@ -184,6 +190,21 @@ class Dynamics(Core):
         >>> print(system.forward_dynamics([np.pi / 2], [0.0]).round(12) + 0.0)  # it hangs
         [0.]
         """
+        choice("method", method, ("auto", "composite", "articulated"))
+        self._refuse_loops("forward_dynamics")
+        return self.tree_acceleration(q, v, tau, u=u, prescribed=prescribed, method=method)
+
+    def tree_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        u: Inputs = None,
+        prescribed: ArrayLike | None = None,
+        method: Algorithm = "auto",
+    ) -> Array:
+        """`forward_dynamics` with the forces of loops that are in `multipliers`; for solvers, which find these."""
         given = None if prescribed is None else np.where(self.known, self.check_v("prescribed", prescribed), 0.0)
         q, v = self.check_q(q), self.check_v("v", v)
         forces = self._zero if tau is None else self.check_v("tau", tau)
@@ -201,9 +222,22 @@ class Dynamics(Core):
         u: Inputs = None,
         prescribed: ArrayLike | None = None,
     ) -> ForwardDerivatives:
-        """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹; zero for prescribed coordinates."""
+        """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹; zero for prescribed coordinates. Not for robots with loops."""
+        self._refuse_loops("forward_dynamics_derivatives")
+        return self.tree_derivatives(q, v, tau, u=u, prescribed=prescribed)
+
+    def tree_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        u: Inputs = None,
+        prescribed: ArrayLike | None = None,
+    ) -> ForwardDerivatives:
+        """`forward_dynamics_derivatives` for constant forces of loops; see `tree_acceleration`."""
         q, v = self.check_q(q), self.check_v("v", v)
-        a = self.forward_dynamics(q, v, tau, u=u, prescribed=prescribed)
+        a = self.tree_acceleration(q, v, tau, u=u, prescribed=prescribed)
         mass = self.mass_matrix(q)
         mass[self.known] = mass[:, self.known] = 0.0
         mass[self.known, self.known] = 1.0
@@ -220,8 +254,18 @@ class Dynamics(Core):
             scipy.linalg.cho_solve(factor, unit, check_finite=False),
         )
 
+    def _refuse_loops(self, name: str) -> None:
+        """Error for what would ignore that loops are closed."""
+        if len(self.loops.row):
+            loops = ", ".join(map(repr, self._robot.loops))
+            raise ValueError(
+                f"{name} is not possible for {self.name!r}: it would ignore its loops ({loops}). Accelerations that obey them are "
+                "in Result.a of simulate; linearize and modes respect loops about an Equilibrium; residual and closure give "
+                "the equations for a solver of your own."
+            )
+
     def solve_mass(self, q: ArrayLike, b: ArrayLike) -> Array:
-        """M(q)⁻¹ b for a vector (nv,) or a matrix (nv, k)."""
+        """M(q)⁻¹ b for a vector (nv,) or a matrix (nv, k); M is that of the tree, without loops."""
         b = np.asarray(b, dtype=float)
         if b.shape[:1] != (self.nv,):
             raise ValueError(f"b has shape {b.shape}, but {self.nv} rows are needed (nv of {self.name!r}).")
@@ -310,9 +354,11 @@ class Dynamics(Core):
         """x (nv,) with ``(∂r/∂q + cv ∂r/∂v + ca ∂r/∂a) x = b`` for weights (cv, ca): the linear system of an implicit step.
 
         Prescribed coordinates keep x = 0. `solver` "dense" factors the matrix of `residual_tangent`, "tree" eliminates
-        block by block in O(N) without forming it, "auto" takes the faster one for this robot.
+        block by block in O(N) without forming it, "auto" takes the faster one for this robot. Not for robots with loops,
+        whose steps also have the forces of loops as unknowns.
         """
         x, S = self.check_v("b", b).copy(), self.step_storage(solver)
+        self._refuse_loops("solve_tangent")
         p = np.zeros(engine.PARAMETERS)
         p[:2] = weights
         state = self.check_q(q), self.check_v("v", v), self.check_v("a", a)

@@ -1,0 +1,125 @@
+"""The result of statics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system import Contacts, System
+from .stability import Stability
+
+if TYPE_CHECKING:
+    from ..viz.live import Viewer
+
+__all__ = ["Equilibrium"]
+
+Array = NDArray[np.float64]
+
+_KINDS = {"divergence": "unstable (divergence)", "flutter": "unstable (flutter)", "unknown": "unclassified"}
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """Result of `solve_statics`.
+
+    Attributes
+    ----------
+    q : ndarray (nq,)
+        The equilibrium, or the best configuration found.
+    u : ndarray (nu,)
+        Inputs that hold it.
+    tau : ndarray (nv,)
+        Further generalised forces that hold it.
+    success : bool
+        Whether the tolerance was met: q is an equilibrium, of whatever stability.
+    stability : {"stable", "neutral", "divergence", "flutter", "unknown"}
+        What small disturbances do. "stable": they stay small. "neutral": nothing holds some direction. "divergence":
+        they grow without oscillation. "flutter": they grow as an oscillation. "unknown": q is no equilibrium. Where all
+        forces have a potential the stiffness decides, elsewhere the motion; see *Notes*.
+    residual : float
+        Largest scaled residual, relative to the largest scaled force of any kind (weight, elastic, loads, tau), or to
+        the force of a unit scaled motion if that is larger.
+    iterations : int
+        Newton iterations in all.
+    load_steps : int
+        Load steps that were needed (1: a direct solve).
+    message : str
+        What was found, or why the iteration stopped and what to try.
+    multipliers : ndarray (rows,)
+        Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
+    warnings : tuple of str
+        What a user should know about the result, each a sentence.
+    system : System or None
+        What is in equilibrium, for `view` and `save_html`; not copied to other processes.
+
+    Notes
+    -----
+    With a potential, the equilibrium is stable if the tangent stiffness K is positive definite on the directions that
+    prescribed joints, lengths and loops leave free. Without one (follower wrenches, moments, currents, user loads) the
+    eigenvalues λ of ``λ² M + λ D + K`` decide, with the unsymmetric K and the robot's own damping D: a real λ > 0 is
+    divergence, a complex one with Re λ > 0 flutter. So damping that destabilises (Ziegler 1952) is taken into account; a
+    robot without damping is called stable while all λ are on the imaginary axis.
+    """
+
+    q: Array
+    u: Array
+    tau: Array
+    success: bool
+    stability: Stability
+    residual: float
+    iterations: int
+    load_steps: int
+    message: str
+    multipliers: Array = field(default_factory=lambda: np.zeros(0))
+    warnings: tuple[str, ...] = ()
+    system: System | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the equilibrium is stable; neutral ones are not."""
+        return self.stability == "stable"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the system, which may hold functions that cannot be pickled."""
+        return {**self.__dict__, "system": None}
+
+    def view(self, **options: Any) -> Viewer:
+        """Show the shape on a page in the browser; options as of `Result.view`: host, port, color, blocking."""
+        from ..viz.show import show
+
+        return show(self._known_system(), self.q, u=self.u, **options)
+
+    def save_html(self, path: str | Path, *, color: str | None = None) -> Path:
+        """Write the shape to one HTML file that any browser shows, without a network; `color` as of `Result.view`."""
+        from ..viz.show import save_html
+
+        return save_html(self._known_system(), path, self.q, u=self.u, color=color)
+
+    def _known_system(self) -> System:
+        if self.system is None:
+            raise ValueError(
+                "this equilibrium does not know its system (it was pickled, or made by hand); use pliant.show(system, rest.q)."
+            )
+        return self.system
+
+    @property
+    def contacts(self) -> Contacts:
+        """Where the robot touches something, and with which forces; see `System.contacts`."""
+        return self._known_system().contacts(self.q)
+
+    def __str__(self) -> str:
+        """One line, and one more for each warning."""
+        kind = _KINDS.get(self.stability, self.stability)
+        state = f"{kind} equilibrium" if self.success else "NOT converged"
+        line = f"{state}: residual {self.residual:.1e} after {self.iterations} iterations ({self.message})"
+        return "\n".join([line, *(f"  warning: {text}" for text in self.warnings)])
+
+    def plot_shape(self, **options: Any) -> Any:
+        """Draw the robot in this equilibrium; see `pliant.viz.drawing.plot_shape`."""
+        from ..viz.drawing import plot_shape
+
+        return plot_shape(self._known_system(), self.q, **options)

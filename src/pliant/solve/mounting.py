@@ -1,0 +1,230 @@
+"""Statics of robots with closed loops: the equilibrium is mounted from wherever the start leaves loops open."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import engine
+from ..system import System
+from .balance import ROUNDING, measure, static_tangent
+from .closure import null_space, overdriven, redundant_constraints
+from .equilibrium import Equilibrium
+from .motion import MotionSet
+from .stability import Verdict, assess
+
+__all__ = ["mount"]
+
+Array = NDArray[np.float64]
+
+
+class _Rows:
+    """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
+
+    def __init__(self, system: System, moved: MotionSet) -> None:
+        self.system = system
+        lengths = moved.lengths_at(0.0)
+        self.loops = len(system.loop_rows)
+        self.tendons = list(lengths)
+        self.target = np.array(list(lengths.values()))
+        self.index = [system.input_names.index(name) for name in system.held_tendons]
+        self.names = [*system.loop_rows, *(f"length of {name}" for name in system.held_tendons)]
+
+    def __call__(self, q: Array) -> tuple[Array, Array]:
+        """Values and derivatives."""
+        values, G = self.system.closure(q)
+        if not self.tendons:
+            return values, G
+        ell, J = self.system.tendon_lengths(q)
+        return np.concatenate([values, ell[self.tendons] - self.target]), np.vstack([G, J[self.tendons]])
+
+    def put(self, force: Array, u: Array) -> Array:
+        """Write multipliers into the system; returns the inputs with the tensions."""
+        self.system.multipliers[:] = force[: self.loops]
+        if not self.tendons:
+            return u
+        u = u.copy()
+        u[self.index] = -force[self.loops :]
+        return u
+
+
+def mount(
+    system: System, q: Array, u: Array, tau: Array, options: tuple[float, int, bool], moved: MotionSet
+) -> Equilibrium:
+    """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C).
+
+    The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
+    `options`: tolerance, iterations, whether the equilibrium should be stable.
+    """
+    rows = _Rows(system, moved)
+    open_by, _G = rows(q)
+    state = _State(q, np.zeros(len(open_by)))
+    s, step = 0.0, 1.0
+    total = steps = 0
+    while s < 1.0:
+        goal = min(1.0, s + step)
+        trial = _constrained_newton(rows, state, u, tau, (1.0 - goal) * open_by, options)
+        total += trial.iterations
+        if trial.success:
+            s, state, steps = goal, trial, steps + 1
+            step = min(1.0 - s if s < 1.0 else 1.0, 2.0 * step)
+            continue
+        step = 0.5 * min(step, 1.0 - s)
+        if step < 1e-4:
+            break
+    if s < 1.0:
+        message = _not_mounted(rows, state.q, s, open_by)
+        return Equilibrium(
+            q=state.q,
+            u=u,
+            tau=tau,
+            success=False,
+            stability="unknown",
+            residual=np.inf,
+            iterations=total,
+            load_steps=max(steps, 1),
+            message=message,
+            multipliers=state.force[: rows.loops],
+            system=system,
+        )
+    return _mounted(rows, state, u, tau, options, total, steps)
+
+
+def _not_mounted(rows: _Rows, q: Array, s: float, open_by: Array) -> str:
+    """Why the loops could not be closed."""
+    values = rows(q)[0]
+    gap = float(np.abs(values).max())
+    if gap < 1e-3 * max(float(np.abs(open_by).max()), 1e-9):
+        return (
+            "no equilibrium was found with the loops (almost) closed; try stable=False, another start, or smaller loads"
+        )
+    worst = rows.names[int(np.argmax(np.abs(values)))]
+    return (
+        f"the loops could not be closed: {worst!r} is {gap:.3g} apart after {100 * s:.3g} % of the way; check the frames "
+        "of the loop, or start nearer." + overdriven(rows.system)
+    )
+
+
+def _mounted(
+    rows: _Rows, state: _State, u: Array, tau: Array, options: tuple[float, int, bool], total: int, steps: int
+) -> Equilibrium:
+    """What was found with closed loops; an unstable equilibrium is left along its divergence, if that leads to another."""
+    system = rows.system
+    goal = np.zeros(len(state.force))
+
+    def judge(state: _State) -> Verdict:
+        return assess(system, state.q, rows.put(state.force, u), tau, rows(state.q)[1])
+
+    verdict = judge(state)
+    if options[2] and verdict.stability == "divergence":
+        direction = verdict.directions[:, 0]
+        direction = direction / np.abs(direction / system.internal.scale).max()
+        for size in (1e-3, -1e-3, 1e-2, -1e-2, 0.1, -0.1):
+            moved = state._replace(q=system.integrate(state.q, size * direction))
+            other = _constrained_newton(rows, moved, u, tau, goal, options)
+            total += other.iterations
+            judged = judge(other)
+            if other.success and judged.held:
+                state, verdict = other, judged
+                break
+    u = rows.put(state.force, u)
+    extra = redundant_constraints(system, state.q)
+    message = "converged" + (f" (redundant constraints: {', '.join(extra)})" if extra else "")
+    message = ", ".join(filter(None, [message, verdict.summary()]))
+    slack = [
+        name for name, i in zip(system.held_tendons, rows.index) if u[i] < 0.0 and not system.robot.tendons[name].push
+    ]
+    if slack:
+        message = f"tendon {slack[0]!r} would have to push: with this length it is slack; give it tension control or push=True"
+        verdict = verdict._replace(stability="unknown")
+    warns = not slack and options[2] and verdict.stability != "stable"
+    return Equilibrium(
+        q=state.q,
+        u=u,
+        tau=tau,
+        success=not slack,
+        stability=verdict.stability,
+        residual=state.residual,
+        iterations=total,
+        load_steps=steps,
+        message=message,
+        multipliers=state.force[: rows.loops],
+        warnings=(verdict.warning(),) if warns else (),
+        system=system,
+    )
+
+
+class _State(NamedTuple):
+    """Where Newton's method on (q, λ) is, or ended."""
+
+    q: Array
+    force: Array  # λ
+    success: bool = False
+    residual: float = np.inf
+    iterations: int = 0
+
+
+def _constrained_newton(
+    rows: _Rows, start: _State, u: Array, tau: Array, target: Array, options: tuple[float, int, bool]
+) -> _State:
+    """Newton on r(q) − Gᵀλ = 0, e(q) = target.
+
+    Where the stiffness is not positive definite on the directions that the constraints leave, it is shifted there.
+    """
+    system = rows.system
+    tolerance, iterations, stable = options
+    q, force = start.q, start.force
+    scale = np.where(system.known, 0.0, system.internal.scale)
+    n, m = system.nv, len(force)
+    fixed = np.flatnonzero(system.known)
+    merit = np.inf
+    for count in range(iterations):
+        u = rows.put(force, u)
+        values, G = rows(q)
+        balance = measure(system, q, u, tau, G * force[:, None])
+        r, G = balance.r, G * scale
+        K = scale[:, None] * static_tangent(system, q, u, tau)[1] * scale
+        gap = values - target
+        if not (np.isfinite(balance.force) and np.all(np.isfinite(gap))):
+            return _State(q, force, False, np.inf, count)
+        K[fixed, fixed] = 1.0
+        size = max(balance.force, 1e-300)
+        open_by = float(np.abs(gap).max(initial=0.0))
+        if balance.imbalance <= tolerance * size and open_by <= 1e-13 + 1e-11 * tolerance:
+            return _State(q, force, True, balance.imbalance / size, count)
+        null = null_space(G)
+        reduced = null.T @ K @ null
+        curve = np.linalg.eigvalsh((reduced + reduced.T) / 2) if null.shape[1] else np.ones(1)
+        if stable and curve[0] <= -1e-9 * max(curve[-1], 1e-300):  # a direction without stiffness is no way down
+            K = K + (1e-3 * abs(curve[-1]) - 1.5 * min(curve[0], 0.0)) * np.eye(n)
+        kkt = np.block([[K, -G.T], [G, np.zeros((m, m))]])
+        weight = np.sqrt(np.abs(np.diag(K)).max())
+        kkt[:n, n:] *= weight
+        kkt[n:, :n] *= weight
+        kkt[n:, n:] = 1e-11 * np.abs(kkt).max() * np.eye(m)  # so that redundant rows have a solution
+        try:
+            solution = np.linalg.solve(kkt, -np.concatenate([r, weight * gap]))
+        except np.linalg.LinAlgError:
+            return _State(q, force, False, np.inf, count)
+        dq, dl = solution[:n], weight * solution[n:]
+        length = float(np.abs(dq).max())
+        factor = min(1.0, 1.0 / max(length, 1e-300))
+        if length < 1e-12 and open_by < 1e-12:
+            residual = balance.residual(max(tolerance, ROUNDING))
+            if residual <= max(tolerance, ROUNDING):
+                return _State(q, force, True, residual, count)
+        for _ in range(12):
+            trial = system.integrate(q, factor * scale * dq)
+            tried = rows.put(force + factor * dl, u)
+            after = np.empty(n)
+            system.run_job(engine.RESIDUAL, trial, u=tried, tau=tau, force=after)
+            rest = np.abs(scale * after).max() / size
+            new = rest + np.abs(rows(trial)[0] - target).max(initial=0.0)
+            if new < 2.0 * merit or new < 1e-6 or not np.isfinite(merit):
+                break
+            factor *= 0.5
+        merit = float(new)
+        q, force = trial, force + factor * dl
+    return _State(q, force, False, np.inf, iterations)
