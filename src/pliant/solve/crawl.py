@@ -166,12 +166,11 @@ class Watch:
 def contacts_now(system: System, stepper: Stepper) -> str:
     """A sentence about what carries a force at the state of a stepper; empty if nothing touches."""
     found = system.contacts(stepper.q, stepper.v)
-    forces: Counter[str] = Counter()
-    for name, force in zip(found.name, found.normal_force):
-        forces[str(name)] += float(force)
+    forces = {name: float(found.of(name).normal_force.sum()) for name in dict.fromkeys(found.name)}
     if not forces:
         return ""
-    shown = ", ".join(f"{name!r} with {force:.3g} N" for name, force in forces.most_common(3))
+    largest = sorted(forces, key=forces.__getitem__, reverse=True)[:3]
+    shown = ", ".join(f"{name!r} with {forces[name]:.3g} N" for name in largest)
     return f"In contact now: {shown}{' and others' if len(forces) > 3 else ''}."
 
 
