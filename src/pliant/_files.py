@@ -40,9 +40,8 @@ def check_target(path: str | os.PathLike[str], *, field: str = "path", attempt: 
         try:
             part.touch()
         except OSError as error:
-            raise PermissionError(
-                f"{field} = {str(path)!r}: no file can be written to {str(target.parent)!r} ({error.strerror})."
-            ) from None
+            text = f"{field} = {str(path)!r}: no file can be written to {str(target.parent)!r} ({error.strerror})."
+            raise OSError(error.errno, text) from None
         finally:
             part.unlink(missing_ok=True)
     return target

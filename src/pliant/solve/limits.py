@@ -103,7 +103,7 @@ def output_times(system: System, output: ArrayLike | float | None, begin: float,
     """The times of the result, from an interval or from times; None for every step."""
     if output is None:
         return None
-    if np.ndim(output) == 0:
+    if not isinstance(output, (list, tuple, np.ndarray)) and np.ndim(output) == 0:
         h = positive("output", output, unit="s", hint="An interval, or an array of times.")
         if h < shortest(begin, end):
             raise ValueError(

@@ -63,9 +63,13 @@ class Run:
         end: float,
         statistics: Statistics,
         method: str,
+        clock: Clock,
+        watch: Watch,
+        checkpoint: Checkpoint,
     ) -> None:
         self.system, self.drive, self.stepper, self.end = system, drive, stepper, end
         self.functions, self.times, self.statistics, self.method = events, times, statistics, method
+        self._clock, self._watch, self._checkpoint = clock, watch, checkpoint
         self.found: list[Event] = []
         self.rows: list[Row] = []
         self.notes: list[str] = []
@@ -144,14 +148,13 @@ class Run:
                 return event
         return None
 
-    def loop(self, clock: Clock, progress: Progress, watch: Watch, checkpoint: Checkpoint) -> Result:
+    def loop(self, progress: Progress) -> Result:
         """Run to the end, or until something stops it."""
-        self._clock, self._watch, self._checkpoint = clock, watch, checkpoint
-        clock.arm()
+        self._clock.arm()
         try:
             message = self._steps(progress)
         except OutOfTime:
-            message = f"stopped at t = {self._safe[0]:.6g} s because max_wall_time = {clock.limit:g} s is over; start=<this result> goes on"
+            message = f"stopped at t = {self._safe[0]:.6g} s because max_wall_time = {self._clock.limit:g} s is over; start=<this result> goes on"
         except KeyboardInterrupt:
             message = f"interrupted at t = {self._safe[0]:.6g} s"
         except Exception as error:  # of a user's function, most likely: keep what was computed

@@ -155,8 +155,16 @@ def simulate(
     needs_system("simulate", system)
     choice("method", method, METHODS)
     choice("solver", solver, ("auto", "dense", "tree"))
-    if method in ODE_METHODS and step is not None:
-        raise ValueError(f"step = {step!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound it.")
+    if method in ODE_METHODS and (step, newton_tolerance) != (None, None):
+        option, value = ("step", step) if step is not None else ("newton_tolerance", newton_tolerance)
+        raise ValueError(
+            f"{option} = {value!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound the step, rtol and atol "
+            "for accuracy."
+        )
+    if step is not None and (max_step, first_step) != (None, None):
+        raise ValueError(
+            f"step = {step!r} is constant, so max_step and first_step have no meaning: leave them or step out."
+        )
     step, max_step, first_step, max_wall_time = (
         None if value is None else positive(option, value, unit="s")
         for option, value in (
@@ -185,6 +193,7 @@ def simulate(
         "atol": atol,
         "statistics": statistics,
         "largest": np.inf if max_step is None else max_step,
+        "first": first_step,
         "newton": newton if newton is not None else (0.02 if step is None else 1e-9),
         "iterations": 10,
         "solver": solver,
@@ -213,19 +222,18 @@ def simulate(
         else:
             largest = min(options["largest"], duration if max_step is not None else duration / 20)
             stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=first_step)
-    run = Run(system, drive, stepper, times, functions, end, statistics, name)
     watch = Watch(system, clock, progress_line, statistics, end, fixed=step is not None)
-    return run.loop(clock, progress_line, watch, saving)
+    return Run(system, drive, stepper, times, functions, end, statistics, name, clock, watch, saving).loop(
+        progress_line
+    )
 
 
 def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:
     q, v, t = system.neutral(), np.zeros(system.nv), 0.0
     if isinstance(start, Equilibrium):
-        if start.system is not None:
-            _same_robot(start.system, system, "Equilibrium", "start=rest.q")
-        q = system.check_q(start.q).copy()
+        q = system.check_q(start.q).copy()  # perhaps of a robot with other loads, which is let go
     elif isinstance(start, Result):
-        _same_robot(start.system, system, "Result", "start=run.last.q, velocity=run.last.v, t0=run.last.t")
+        _same_robot(start.system, system)
         last = start.last
         q, v, t = system.check_q(last.q).copy(), system.check_v("v", last.v).copy(), float(last.t)
     elif start is not None:
@@ -240,13 +248,13 @@ def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float |
     return q, v, t if t0 is None else finite("t0", t0, unit="s")
 
 
-def _same_robot(other: System, system: System, kind: str, way: str) -> None:
-    """Error if a start belongs to a robot that moves differently."""
+def _same_robot(other: System, system: System) -> None:
+    """Error if a result belongs to a robot that moves differently."""
     if other is system or digest(other) == digest(system):
         return
     raise ValueError(
-        f"start is the {kind} of another robot ({other.name!r}, {other.nv} dof; this one is {system.name!r}, {system.nv} dof, with "
-        f"other coordinates or properties). If you mean it, give the state itself: {way}."
+        f"start is the Result of another robot ({other.name!r}, {other.nv} dof; this one is {system.name!r}, {system.nv} dof, with "
+        f"other coordinates or properties). If you mean it, give the state itself: start=run.last.q, velocity=run.last.v, t0=run.last.t."
     )
 
 
