@@ -87,7 +87,7 @@ class Run:
     def _keep(self) -> None:
         """Keep the state after a step that went well in every respect; the run can be continued from it."""
         s = self.stepper
-        self._safe = s.t, s.q.copy(), s.v.copy(), s.a.copy()
+        self._safe = self.rows[-1][:4] if self.times is None else (s.t, s.q.copy(), s.v.copy(), s.a.copy())
 
     def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
         u, tau = self.drive(t, q, v)

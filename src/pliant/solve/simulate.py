@@ -17,7 +17,7 @@ from .crawl import Clock, Progress, Watch
 from .drive import Drive
 from .identity import digest
 from .implicit import AlphaMethod
-from .limits import check_steps, check_tolerances, output_times, time_span
+from .limits import StepOptions, check_steps, check_tolerances, output_times, time_span
 from .motion import MotionSet
 from .ode import ODE_METHODS
 from .result import Result, Statistics
@@ -155,35 +155,20 @@ def simulate(
     needs_system("simulate", system)
     choice("method", method, METHODS)
     choice("solver", solver, ("auto", "dense", "tree"))
-    if method in ODE_METHODS and (step, newton_tolerance) != (None, None):
-        option, value = ("step", step) if step is not None else ("newton_tolerance", newton_tolerance)
-        raise ValueError(
-            f"{option} = {value!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound the step, rtol and atol "
-            "for accuracy."
-        )
-    if step is not None and (max_step, first_step) != (None, None):
-        raise ValueError(
-            f"step = {step!r} is constant, so max_step and first_step have no meaning: leave them or step out."
-        )
-    step, max_step, first_step, max_wall_time = (
-        None if value is None else positive(option, value, unit="s")
-        for option, value in (
-            ("step", step), ("max_step", max_step), ("first_step", first_step), ("max_wall_time", max_wall_time)
-        )
+    steps = StepOptions.checked(
+        str(method), step=step, max_step=max_step, first_step=first_step, newton_tolerance=newton_tolerance,
+        explicit=method in ODE_METHODS,
     )  # fmt: skip
+    clock = Clock(None if max_wall_time is None else positive("max_wall_time", max_wall_time, unit="s"))
     for option, flag in (("project_velocity", project_velocity), ("progress", progress)):
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
     q, v, begin = _initial(system, start, velocity, t0)
     duration, end = time_span(begin, duration)
-    rtol, atol, newton = check_tolerances(rtol, atol, newton_tolerance)
-    check_steps(
-        system, begin, end, step=step, max_step=max_step, first_step=first_step,
-        every_row=output is None, limited=max_wall_time is not None,
-    )  # fmt: skip
+    rtol, atol = check_tolerances(rtol, atol)
+    check_steps(system, begin, end, steps, every_row=output is None, limited=clock.limit is not None)
     times = output_times(system, output, begin, end)
     functions = event_functions(events)
-    clock = Clock(max_wall_time)
     progress_line = Progress(progress, begin, end)
     saving = Checkpoint(checkpoint, checkpoint_interval, progress_line)
     statistics = Statistics()
@@ -192,9 +177,9 @@ def simulate(
         "rtol": rtol,
         "atol": atol,
         "statistics": statistics,
-        "largest": np.inf if max_step is None else max_step,
-        "first": first_step,
-        "newton": newton if newton is not None else (0.02 if step is None else 1e-9),
+        "largest": np.inf if steps.largest is None else steps.largest,
+        "first": steps.first,
+        "newton": steps.newton if steps.newton is not None else (0.02 if steps.constant is None else 1e-9),
         "iterations": 10,
         "solver": solver,
         "motion": MotionSet(system, motion, q, begin),
@@ -217,12 +202,12 @@ def simulate(
         }
         alpha = family[method]
         name = alpha.name
-        if step is not None:
-            stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=step)
+        if steps.constant is not None:
+            stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=steps.constant)
         else:
-            largest = min(options["largest"], duration if max_step is not None else duration / 20)
-            stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=first_step)
-    watch = Watch(system, clock, progress_line, statistics, end, fixed=step is not None)
+            largest = min(options["largest"], duration if steps.largest is not None else duration / 20)
+            stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=steps.first)
+    watch = Watch(system, clock, progress_line, statistics, end, fixed=steps.constant is not None)
     return Run(system, drive, stepper, times, functions, end, statistics, name, clock, watch, saving).loop(
         progress_line
     )
