@@ -209,6 +209,14 @@ def test_what_is_saved_comes_back(arm: pl.System, run: pl.Result, tmp_path: Path
     assert "warning: Second." in str(again)
 
 
+def test_many_events(pendulum: pl.System, tmp_path: Path) -> None:
+    """2000 events are more than an attribute of HDF5 holds."""
+    events = tuple(pl.Event("touch", 1e-3 * k, np.array([1 / 3]), np.array([0.1])) for k in range(2000))
+    busy = pl.Result(**{**vars(pl.simulate(pendulum, 0.1)), "events": events})
+    busy.save(tmp_path / "run.h5")
+    assert len(pl.Result.load(tmp_path / "run.h5", pendulum).events) == 2000
+
+
 def test_result_of_another_robot(arm: pl.System, run: pl.Result, tmp_path: Path) -> None:
     """The same names of coordinates, another modulus."""
     path = tmp_path / "run.h5"
@@ -221,8 +229,7 @@ def test_result_of_another_robot(arm: pl.System, run: pl.Result, tmp_path: Path)
     np.testing.assert_array_equal(forced.q, run.q)
     with pytest.raises(ValueError, match=r"another robot.*start=run\.last\.q"):
         pl.simulate(other, 0.1, start=run)
-    with pytest.raises(ValueError, match="another robot"):
-        pl.simulate(other, 0.1, start=pl.solve_statics(arm))
+    assert pl.simulate(other, 0.01, start=pl.solve_statics(arm), step=0.005).success  # a shape is only a shape
     assert pl.simulate(other, 0.01, start=forced, step=0.005).t[0] == run.t[-1]
     last = run.last
     assert pl.simulate(other, 0.01, start=last.q, velocity=last.v, t0=last.t, step=0.005).success
@@ -341,7 +348,7 @@ def test_checkpoint_to_a_folder_that_is_read_only(
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(Path, "touch", touch)  # permissions mean nothing to root
-    with pytest.raises(PermissionError, match="Read-only file system"):
+    with pytest.raises(OSError, match=r"checkpoint = .*Read-only file system"):
         pl.simulate(pendulum, 1.0, checkpoint=tmp_path / "run.h5")
 
 

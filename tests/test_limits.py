@@ -26,8 +26,9 @@ def pendulum() -> pl.System:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"duration": 1e300}, r"duration = 1e\+300 s is too large.*closer than 1\.5e\+284 s"),
-        ({"duration": 1e308, "t0": 1.7e308}, "too large"),
+        ({"duration": 1e300}, r"duration = 1e\+300 "),
+        ({"duration": 1e50}, r"duration = 1e\+50 s is too large.*closer than 2\.1e\+34 s"),
+        ({"duration": 1e308, "t0": 1.7e308}, r"t0 = 1\.7e\+308|too large"),
         ({"duration": 1e18}, "too large"),
         ({"t0": 1e18}, r"t0 = 1e\+18 s is too large.*closer than 1.3e\+02 s"),
         ({"t0": -1e18}, "too large"),

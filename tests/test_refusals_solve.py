@@ -138,6 +138,10 @@ def test_a_model_must_be_compiled() -> None:
         ({"project_velocity": "no"}, TypeError, "project_velocity = 'no' must be True or False"),
         ({"progress": "yes"}, TypeError, "progress = 'yes'"),
         ({"method": None}, ValueError, "method"),
+        ({"step": 0.01, "max_step": 0.001}, ValueError, "step = 0.01 is constant.*max_step cannot be less"),
+        ({"step": 0.01, "first_step": 0.001}, ValueError, "is constant"),
+        ({"method": "radau", "newton_tolerance": 1e-6}, ValueError, "newton_tolerance = 1e-06 is for the α-methods"),
+        ({"output": [[0.1], [0.2, 0.3]]}, TypeError, "output"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else None,
 )  # fmt: skip
@@ -191,6 +195,18 @@ def test_which_function_failed(arm: pl.System) -> None:
     with pytest.raises(ZeroDivisionError) as divided:
         pl.simulate(arm, 1.0, u={"left": lambda t: 1 / t})
     assert "in u['left']" in divided.value.__notes__
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "bdf", "radau", "lsoda", "rk45", "dop853"])
+def test_first_step_of_every_method(arm: pl.System, method: str) -> None:
+    """It was ignored by all but the first."""
+    assert pl.simulate(arm, 0.01, method=method, first_step=1e-6).t[1] <= 1e-6 * (1 + 1e-9)
+
+
+def test_a_step_that_fails_names_its_coordinate(arm: pl.System) -> None:
+    result = pl.simulate(arm, 0.1, tau=lambda t: [0.0, 0.0, 0.0, 1e300 if t > 0.05 else 0.0])
+    assert not result.success
+    assert f"because of {arm.dof_names[3]!r}" in result.message
 
 
 def test_event_that_becomes_nan(arm: pl.System) -> None:

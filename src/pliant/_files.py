@@ -40,9 +40,8 @@ def check_target(path: str | os.PathLike[str], *, field: str = "path", attempt: 
         try:
             part.touch()
         except OSError as error:
-            raise PermissionError(
-                f"{field} = {str(path)!r}: no file can be written to {str(target.parent)!r} ({error.strerror})."
-            ) from None
+            text = f"{field} = {str(path)!r}: no file can be written to {str(target.parent)!r} ({error.strerror})."
+            raise OSError(error.errno, text) from None
         finally:
             part.unlink(missing_ok=True)
     return target
@@ -86,7 +85,7 @@ def _special(target: Path) -> bool:
 
 def _part(target: Path) -> Path:
     """A hidden name beside the target, with its ending (by which writers choose a format)."""
-    return target.with_name(f".{target.stem[:100]}.{_HOST}-{os.getpid()}-{secrets.token_hex(3)}.part{target.suffix}")
+    return target.with_name(f".{target.stem[:40]}.{_HOST}-{os.getpid()}-{secrets.token_hex(3)}.part{target.suffix}")
 
 
 def _sweep(target: Path) -> None:
@@ -94,7 +93,7 @@ def _sweep(target: Path) -> None:
     if os.name != "posix":  # elsewhere there is no harmless way to ask for a process
         return
     for name in glob.glob(
-        f".{glob.escape(target.stem[:100])}.{_HOST}-*.part{glob.escape(target.suffix)}", root_dir=target.parent
+        f".{glob.escape(target.stem[:40])}.{_HOST}-*.part{glob.escape(target.suffix)}", root_dir=target.parent
     ):
         number = name.rsplit(f".{_HOST}-", 1)[1].split("-")[0]
         if number.isdigit() and not _alive(int(number)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from ..model.validate import non_negative
 from .crawl import Progress
@@ -18,13 +19,13 @@ class Checkpoint:
     """Saves a result to a file every `interval` seconds of wall time; does nothing without a path."""
 
     def __init__(self, path: str | os.PathLike[str] | None, interval: object, progress: Progress) -> None:
-        self.path = path
+        if path is not None:
+            check_result_path(path, field="checkpoint")
+        self.path = None if path is None else Path(path).absolute()  # a function of the user may change the folder
         self.interval = non_negative("checkpoint_interval", interval, unit="s")
         self.progress = progress
         self.failed: list[str] = []
         self._last = time.perf_counter()
-        if path is not None:
-            check_result_path(path, field="checkpoint")
 
     def save(self, result: Callable[[], Result]) -> None:
         """Save if it is time; a disk that fails is noted, and tried again next time."""
@@ -32,7 +33,7 @@ class Checkpoint:
             return
         try:
             result().save(self.path)
-        except OSError as error:
+        except Exception as error:  # whatever it is, the run is worth more
             if not self.failed:
                 self.progress.say(
                     f"checkpoint {str(self.path)!r} could not be written ({error}); the last good one is kept, and the run goes on."

@@ -97,19 +97,21 @@ class Watch:
         self.fixed = fixed  # whether the step is constant
         self.note = ""  # the last diagnosis, for `Result.warnings`
         self._mark: tuple[float, float, tuple[int, int, int]] | None = None
+        self._due = 0.0
         self._asked = False
         self._next, self._pause = self.PATIENCE, 6.0 * self.PATIENCE
 
     def look(self, stepper: Stepper) -> None:
         """Called after every step."""
         now = self.clock.elapsed
-        counts = self.statistics.steps, self.statistics.rejected, self.statistics.iterations
-        if self._mark is None:
-            self._mark = now, stepper.t, counts
-        before, t, old = self._mark
-        if now - before < self.EVERY or now < self.PATIENCE:
+        if now < self._due:
             return
-        self._mark = now, stepper.t, counts
+        self._due = now + self.EVERY
+        counts = self.statistics.steps, self.statistics.rejected, self.statistics.iterations
+        mark, self._mark = self._mark, (now, stepper.t, counts)
+        if mark is None or now < self.PATIENCE:
+            return
+        before, t, old = mark
         rate = (stepper.t - t) / (now - before)
         if rate >= self.SLOW or self.end - stepper.t <= self.LONG * rate or now < self._next:
             return

@@ -98,12 +98,15 @@ class AlphaStepper:
         self.statistics.factorisations += int(p[17])
         self.statistics.residuals += int(p[18])
         if self.tally is not None:
-            correction, weight, error = s.last_step
-            converged = bool(status == CONVERGED)
-            self.tally[int(np.argmax(np.abs(error if converged else correction) / weight)), converged] += 1
+            self.tally[self.limiting(status == CONVERGED), status == CONVERGED] += 1
         if status != CONVERGED:
             return ("singular" if status == SINGULAR else "diverged"), np.inf
         return "ok", float(p[19])
+
+    def limiting(self, converged: bool) -> int:
+        """The coordinate with the largest error in the step just tried, or the largest correction if it did not converge."""
+        correction, weight, error = self.system.last_step
+        return int(np.argmax(np.abs(error if converged else correction) / weight))
 
     @property
     def new(self) -> tuple[Array, Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,7 @@ from ..model.validate import positive
 from ..system import System, numbers
 from .crawl import duration_text
 
-__all__ = ["check_steps", "check_tolerances", "output_times", "time_span"]
+__all__ = ["StepOptions", "check_steps", "check_tolerances", "output_times", "time_span"]
 
 Array = NDArray[np.float64]
 
@@ -47,37 +48,72 @@ def shortest(begin: float, end: float) -> float:
     return max(SHORTEST, 4.0 * float(np.spacing(max(abs(begin), abs(end)))))
 
 
-def check_tolerances(rtol: object, atol: object, newton: object) -> tuple[float, float, float | None]:
-    """The tolerances as numbers; error unless they are above rounding."""
-    for name, value, least in (("rtol", rtol, ROUNDING), ("atol", atol, 1e-15), ("newton_tolerance", newton, 1e-15)):
-        if value is not None and positive(name, value) < least:
+class StepOptions(NamedTuple):
+    """Options of a step as numbers [s]: constant, largest, first; and Newton's tolerance. None where left out."""
+
+    constant: float | None
+    largest: float | None
+    first: float | None
+    newton: float | None
+
+    @classmethod
+    def checked(
+        cls,
+        method: str,
+        *,
+        step: object,
+        max_step: object,
+        first_step: object,
+        newton_tolerance: object,
+        explicit: bool,
+    ) -> StepOptions:
+        """Error unless they are numbers that go together with each other and with the method.
+
+        `explicit`: the method chooses its step and, if it needs one, its Newton iteration by itself.
+        """
+        given = {"step": step, "max_step": max_step, "first_step": first_step, "newton_tolerance": newton_tolerance}
+        for name in ("step", "newton_tolerance"):
+            if explicit and given[name] is not None:
+                raise ValueError(
+                    f"{name} = {given[name]!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound the step, "
+                    "rtol and atol for accuracy."
+                )
+        constant, largest, first = (
+            None if given[name] is None else positive(name, given[name], unit="s")
+            for name in ("step", "max_step", "first_step")
+        )
+        if constant is not None and (first is not None or (largest is not None and largest < constant)):
             raise ValueError(
-                f"{name} = {value:g} is not allowed: numbers have 16 digits, so nothing below {least:.2g} can be met and the steps "
-                f"would shrink without end. Use {name} >= {least:.2g}; 1e-10 is very accurate."
+                f"step = {constant:g} is constant, so a first_step has no meaning and max_step cannot be less: leave them or "
+                "step out."
             )
-    return (
-        positive("rtol", rtol),
-        positive("atol", atol),
-        None if newton is None else positive("newton_tolerance", newton),
-    )
+        newton = None if newton_tolerance is None else _above_rounding("newton_tolerance", newton_tolerance, 1e-15)
+        return cls(constant, largest, first, newton)
+
+
+def check_tolerances(rtol: object, atol: object) -> tuple[float, float]:
+    """The tolerances as numbers; error unless they are above rounding."""
+    return _above_rounding("rtol", rtol, ROUNDING), _above_rounding("atol", atol, 1e-15)
+
+
+def _above_rounding(name: str, value: object, least: float) -> float:
+    number = positive(name, value)
+    if number < least:
+        raise ValueError(
+            f"{name} = {number:g} is not allowed: numbers have 16 digits, so nothing below {least:.2g} can be met and the steps would "
+            f"shrink without end. Use {name} >= {least:.2g}; 1e-10 is very accurate."
+        )
+    return number
 
 
 def check_steps(
-    system: System,
-    begin: float,
-    end: float,
-    *,
-    step: float | None,
-    max_step: float | None,
-    first_step: float | None,
-    every_row: bool,
-    limited: bool,
+    system: System, begin: float, end: float, steps: StepOptions, *, every_row: bool, limited: bool
 ) -> None:
     """Error if steps vanish in the resolution of time, or if there are too many to wait for or to keep.
 
     `every_row`: each step is stored; `limited`: the user has limited the wall time, so waiting is no matter.
     """
-    for name, value in (("step", step), ("max_step", max_step), ("first_step", first_step)):
+    for name, value in (("step", steps.constant), ("max_step", steps.largest), ("first_step", steps.first)):
         if value is None:
             continue
         if value < shortest(begin, end):
@@ -87,23 +123,24 @@ def check_steps(
             )
         count = (end - begin) / value
         if name != "first_step" and count > STEPS and not limited:
+            instead = (
+                "error control chooses it if step is left out" if name == "step" else "rtol and atol bound the error"
+            )
             raise ValueError(
                 f"{name} = {value:g} s makes {count:.1g} steps in {end - begin:g} s, which take at least "
-                f"{duration_text(count * _effort(system))}. Use a longer one (1e-3 s is usual; "
-                f"{'error control chooses it if step is left out' if name == 'step' else 'rtol and atol bound the error'}), or give "
-                "max_wall_time [s] to get as far as possible within it."
+                f"{duration_text(count * _effort(system))}. Use a longer one (1e-3 s is usual; {instead}), or give max_wall_time [s] to "
+                "get as far as possible within it."
             )
-    if step is not None and every_row:
-        _check_rows(
-            system, (end - begin) / step, f"step = {step:g} s", "Give `output`, an interval or times, to keep fewer."
-        )
+    if steps.constant is not None and every_row:
+        advice = "Give `output`, an interval or times, to keep fewer."
+        _check_rows(system, (end - begin) / steps.constant, f"step = {steps.constant:g} s", advice)
 
 
 def output_times(system: System, output: ArrayLike | float | None, begin: float, end: float) -> Array | None:
     """The times of the result, from an interval or from times; None for every step."""
     if output is None:
         return None
-    if np.ndim(output) == 0:
+    if not isinstance(output, (list, tuple, np.ndarray)) and np.ndim(output) == 0:
         h = positive("output", output, unit="s", hint="An interval, or an array of times.")
         if h < shortest(begin, end):
             raise ValueError(

@@ -157,6 +157,8 @@ def ode_solver(ode: ChartedODE, method: str, t: float, y: Array, end: float, opt
     arguments: dict[str, Any] = {"rtol": options["rtol"], "atol": options["atol"] * scale}
     if options["largest"] < np.inf:
         arguments["max_step"] = options["largest"]
+    if options["first"] is not None:
+        arguments["first_step"] = min(options["first"], end - t)
     if method == "cvode":
         return CvodeSolver(ode, t, y, end, arguments)
     if method in ("bdf", "radau", "lsoda"):

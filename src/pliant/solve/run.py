@@ -65,10 +65,14 @@ class Run:
         end: float,
         statistics: Statistics,
         method: str,
+        clock: Clock,
+        watch: Watch,
+        checkpoint: Checkpoint,
         tolerances: tuple[float, float],
     ) -> None:
         self.system, self.drive, self.stepper, self.end = system, drive, stepper, end
         self.functions, self.times, self.statistics, self.method = events, times, statistics, method
+        self._clock, self._watch, self._checkpoint = clock, watch, checkpoint
         self.found: list[Event] = []
         self.rows: list[Row] = []
         self.notes: list[str] = []
@@ -90,7 +94,7 @@ class Run:
     def _keep(self) -> None:
         """Keep the state after a step that went well in every respect; the run can be continued from it."""
         s = self.stepper
-        self._safe = s.t, s.q.copy(), s.v.copy(), s.a.copy()
+        self._safe = self.rows[-1][:4] if self.times is None else (s.t, s.q.copy(), s.v.copy(), s.a.copy())
 
     def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
         u, tau = self.drive(t, q, v)
@@ -151,14 +155,13 @@ class Run:
                 return event
         return None
 
-    def loop(self, clock: Clock, progress: Progress, watch: Watch, checkpoint: Checkpoint) -> Result:
+    def loop(self, progress: Progress) -> Result:
         """Run to the end, or until something stops it."""
-        self._clock, self._watch, self._checkpoint = clock, watch, checkpoint
-        clock.arm()
+        self._clock.arm()
         try:
             message = self._steps(progress)
         except OutOfTime:
-            message = f"stopped at t = {self._safe[0]:.6g} s because max_wall_time = {clock.limit:g} s is over; start=<this result> goes on"
+            message = f"stopped at t = {self._safe[0]:.6g} s because max_wall_time = {self._clock.limit:g} s is over; start=<this result> goes on"
         except KeyboardInterrupt:
             message = f"interrupted at t = {self._safe[0]:.6g} s"
         except Exception as error:  # of a user's function, most likely: keep what was computed

@@ -17,7 +17,7 @@ from .crawl import Clock, Progress, Watch
 from .drive import Drive
 from .identity import digest
 from .implicit import AlphaMethod
-from .limits import check_steps, check_tolerances, output_times, time_span
+from .limits import StepOptions, check_steps, check_tolerances, output_times, time_span
 from .motion import MotionSet
 from .ode import ODE_METHODS
 from .result import Result, Statistics
@@ -155,27 +155,20 @@ def simulate(
     needs_system("simulate", system)
     choice("method", method, METHODS)
     choice("solver", solver, ("auto", "dense", "tree"))
-    if method in ODE_METHODS and step is not None:
-        raise ValueError(f"step = {step!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound it.")
-    step, max_step, first_step, max_wall_time = (
-        None if value is None else positive(option, value, unit="s")
-        for option, value in (
-            ("step", step), ("max_step", max_step), ("first_step", first_step), ("max_wall_time", max_wall_time)
-        )
+    steps = StepOptions.checked(
+        str(method), step=step, max_step=max_step, first_step=first_step, newton_tolerance=newton_tolerance,
+        explicit=method in ODE_METHODS,
     )  # fmt: skip
+    clock = Clock(None if max_wall_time is None else positive("max_wall_time", max_wall_time, unit="s"))
     for option, flag in (("project_velocity", project_velocity), ("progress", progress)):
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
     q, v, begin = _initial(system, start, velocity, t0)
     duration, end = time_span(begin, duration)
-    rtol, atol, newton = check_tolerances(rtol, atol, newton_tolerance)
-    check_steps(
-        system, begin, end, step=step, max_step=max_step, first_step=first_step,
-        every_row=output is None, limited=max_wall_time is not None,
-    )  # fmt: skip
+    rtol, atol = check_tolerances(rtol, atol)
+    check_steps(system, begin, end, steps, every_row=output is None, limited=clock.limit is not None)
     times = output_times(system, output, begin, end)
     functions = event_functions(events)
-    clock = Clock(max_wall_time)
     progress_line = Progress(progress, begin, end)
     saving = Checkpoint(checkpoint, checkpoint_interval, progress_line)
     statistics = Statistics()
@@ -184,8 +177,9 @@ def simulate(
         "rtol": rtol,
         "atol": atol,
         "statistics": statistics,
-        "largest": np.inf if max_step is None else max_step,
-        "newton": newton if newton is not None else (0.02 if step is None else 1e-9),
+        "largest": np.inf if steps.largest is None else steps.largest,
+        "first": steps.first,
+        "newton": steps.newton if steps.newton is not None else (0.02 if steps.constant is None else 1e-9),
         "iterations": 10,
         "solver": solver,
         "motion": MotionSet(system, motion, q, begin),
@@ -208,24 +202,24 @@ def simulate(
         }
         alpha = family[method]
         name = alpha.name
-        if step is not None:
-            stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=step)
+        if steps.constant is not None:
+            stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=steps.constant)
         else:
-            largest = min(options["largest"], duration if max_step is not None else duration / 20)
-            stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=first_step)
-    run = Run(system, drive, stepper, times, functions, end, statistics, name, (rtol, atol))
-    watch = Watch(system, clock, progress_line, statistics, end, fixed=step is not None)
-    return run.loop(clock, progress_line, watch, saving)
+            largest = min(options["largest"], duration if steps.largest is not None else duration / 20)
+            stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=steps.first)
+    watch = Watch(system, clock, progress_line, statistics, end, fixed=steps.constant is not None)
+    run = Run(
+        system, drive, stepper, times, functions, end, statistics, name, clock, watch, saving, tolerances=(rtol, atol)
+    )
+    return run.loop(progress_line)
 
 
 def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:
     q, v, t = system.neutral(), np.zeros(system.nv), 0.0
     if isinstance(start, Equilibrium):
-        if start.system is not None:
-            _same_robot(start.system, system, "Equilibrium", "start=rest.q")
-        q = system.check_q(start.q).copy()
+        q = system.check_q(start.q).copy()  # perhaps of a robot with other loads, which is let go
     elif isinstance(start, Result):
-        _same_robot(start.system, system, "Result", "start=run.last.q, velocity=run.last.v, t0=run.last.t")
+        _same_robot(start.system, system)
         last = start.last
         q, v, t = system.check_q(last.q).copy(), system.check_v("v", last.v).copy(), float(last.t)
     elif start is not None:
@@ -240,13 +234,13 @@ def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float |
     return q, v, t if t0 is None else finite("t0", t0, unit="s")
 
 
-def _same_robot(other: System, system: System, kind: str, way: str) -> None:
-    """Error if a start belongs to a robot that moves differently."""
+def _same_robot(other: System, system: System) -> None:
+    """Error if a result belongs to a robot that moves differently."""
     if other is system or digest(other) == digest(system):
         return
     raise ValueError(
-        f"start is the {kind} of another robot ({other.name!r}, {other.nv} dof; this one is {system.name!r}, {system.nv} dof, with "
-        f"other coordinates or properties). If you mean it, give the state itself: {way}."
+        f"start is the Result of another robot ({other.name!r}, {other.nv} dof; this one is {system.name!r}, {system.nv} dof, with "
+        f"other coordinates or properties). If you mean it, give the state itself: start=run.last.q, velocity=run.last.v, t0=run.last.t."
     )
 
 

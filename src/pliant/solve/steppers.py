@@ -300,9 +300,10 @@ class VariableAlpha(_Alpha):
             self.h = h * (max(0.2, 0.9 * error ** (-1 / 3)) if status == "ok" else 0.25)
             if self.h < 1e-13 * max(1.0, abs(self.t)):
                 break
+        name = self.system.dof_names[self._core.limiting(status == "ok")]
         return (
-            f"the step fell below {self.h:.1e} s at t = {self.t:.6g} s; the motion may be singular there, the inputs "
-            "discontinuous, or the tolerances too tight"
+            f"the step fell below {self.h:.1e} s at t = {self.t:.6g} s because of {name!r}; the motion may be singular there, the "
+            "inputs discontinuous, or the tolerances too tight"
         )
 
 

@@ -1,8 +1,8 @@
 """Results in HDF5 files: complete or absent, checked when they are read, and only for their own robot.
 
 A file begins with 512 bytes of text (a *user block*, which every reader of HDF5 skips): the format, and the SHA-256 of all
-that follows. So damage is found before HDF5 reads a byte. The HDF5 part has the arrays of `Result` by name and an
-attribute ``header`` with the rest as JSON. Files of format 1 have neither the block nor the digest of the robot.
+that follows. So damage is found before HDF5 reads a byte. The HDF5 part has the arrays of `Result` by name and a
+text ``header`` with the rest as JSON. Files of format 1 have neither the block nor the digest of the robot.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> None:
     memory = io.BytesIO()
     with h5py.File(memory, "w", userblock_size=_BLOCK) as file:
         file.attrs["pliant_format"] = FORMAT
-        file.attrs["header"] = json.dumps(header)
+        file.create_dataset(
+            "header", data=json.dumps(header)
+        )  # not an attribute, which holds 64 kB: a few hundred events
         for name in _ARRAYS:
             array = getattr(result, name)
             packed = {"compression": "gzip", "shuffle": True, "fletcher32": True} if array.size else {}
@@ -97,7 +99,7 @@ def load_result(path: str | os.PathLike[str], system: System, *, check: bool = T
                 raise ValueError(f"{path} is an HDF5 file, but not a result of pliant (it has no 'pliant_format').")
             if check and found != (1 if stated is None else stated):
                 raise ValueError(f"{path} is damaged: its first bytes were changed after it was written.")
-            header: dict[str, Any] = json.loads(file.attrs["header"])
+            header: dict[str, Any] = json.loads(file["header"][()] if "header" in file else file.attrs["header"])
             arrays = {name: np.array(file[name]) for name in _ARRAYS if name in file}
     except (OSError, RuntimeError, KeyError, TypeError) as error:
         raise ValueError(f"{path} cannot be read, it may be damaged: {error}") from error
