@@ -149,10 +149,10 @@ def _has_flags(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def dimensions(value: object) -> tuple[int, ...]:
+def dimensions(value: Any) -> tuple[int, ...]:
     """The shape of a value as an array; one that nothing has, if its rows differ in length."""
     try:
-        return np.shape(value)  # type: ignore[arg-type]
+        return np.shape(value)
     except ValueError:
         return (0, 0, 0)
 
