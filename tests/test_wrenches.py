@@ -262,12 +262,3 @@ def test_unknown_places_and_taken_names():
         robot.add_wrench("push", body, force=(1, 0, 0))
     with pytest.raises(ValueError, match="taken"):
         robot.add_wrench("body", body, force=(1, 0, 0))
-
-
-def test_wrench_on_the_world_does_nothing():
-    robot = pl.Robot("body")
-    robot.add_body("body", joint=pl.Revolute("z"), mass=1, com=(1, 0, 0))
-    robot.add_wrench("push", "world", force=(1, 0, 0))
-    system = robot.compile()
-    np.testing.assert_array_equal(system.actuation_matrix([0.3]), [[0.0]])
-    np.testing.assert_array_equal(system.residual([0.3], [0.0], [0.0], [5.0]), system.residual([0.3], [0.0], [0.0]))

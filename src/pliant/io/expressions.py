@@ -195,10 +195,9 @@ def _frozen(source: Any) -> Source:
     if isinstance(source, (bool, np.bool_)):
         raise TypeError(f"Expression: {source!r} is not a formula; give text, a number or a list of them.")
     if isinstance(source, (int, float, np.integer, np.floating)):
-        number = float(source) if -1e308 < source < 1e308 else math.inf
-        if not math.isfinite(number):
+        if not -1e308 < source < 1e308:
             raise ValueError("Expression: a number in it is not finite, or too large.")
-        return number
+        return float(source)
     if isinstance(source, (list, tuple, np.ndarray)) and len(source):
         return tuple(_frozen(entry) for entry in source)
     raise TypeError(f"Expression: {source!r} is not a formula; give text, a number or a list of them.")

@@ -183,11 +183,11 @@ class _Importer:
             raise ValueError(
                 f"URDF link {twice[0]!r} is carried by several joints; close loops with add_loop afterwards."
             )
-        for kind, parts in (("link", self.parsed.links), ("joint", self.parsed.joints)):
+        for what, parts in (("link", self.parsed.links), ("joint", self.parsed.joints)):
             names = [part.name for part in parts]
             double = sorted({str(name) for name in names if names.count(name) > 1})
             if double:
-                raise ValueError(f"URDF file: there are several {kind}s named {double[0]!r}; names must differ.")
+                raise ValueError(f"URDF file: there are several {what}s named {double[0]!r}; names must differ.")
         roots = [name for name in links if name not in children]
         if len(roots) != 1:
             raise ValueError(

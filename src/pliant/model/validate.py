@@ -152,7 +152,7 @@ def _has_flags(value: Any) -> bool:
 def dimensions(value: Any) -> tuple[int, ...]:
     """The shape of a value as an array; one that nothing has, if its rows differ in length."""
     try:
-        return tuple(np.shape(value))
+        return np.shape(value)
     except ValueError:
         return (0, 0, 0)
 
