@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _TOLERANCE = 3e-5  # of the wrench of a tendon, for the degree of its variation along a rod
+_NOTED = 1e-3  # the same, for a word about points that the user gave
 _BENT = 0.3  # curvature of the states for which points are chosen, times the largest offset
 _STRETCHED = 0.1  # stretch and shear of these states
 _TURNED = 2 * np.pi  # angle [rad] that the rod has turned in them, for the loss of tension by friction
@@ -52,8 +53,8 @@ def _edges(rod: Rod, piece: Along) -> Array:
 class _Deformed:
     """Strains Φ q of a rod in the states in which its tendons must be integrated well, the first of them undeformed.
 
-    Points that the user gave must follow the routing alone (one state); those of the default, deformed rods as well. Strains are
-    remembered, since the tendons of a rod ask for the same points.
+    Points that the user gave are checked against the routing alone (one state); those of the default follow deformed rods as well. Strains
+    are remembered, since the tendons of a rod ask for the same points.
     """
 
     def __init__(self, rod: Rod) -> None:
@@ -108,7 +109,8 @@ def _degrees(deformed: _Deformed, piece: Along, tendon: Tendon, edges: Array) ->
         w = np.concatenate([_cross(arm, t) / reach, t], axis=2) * weight[:, None, None]
         return w.reshape(len(X), -1)
 
-    return degrees_of(wrenches, edges, tolerance=_TOLERANCE, joint=True)
+    tolerance = _TOLERANCE if deformed.rod.points is None else _NOTED
+    return degrees_of(wrenches, edges, tolerance=tolerance, joint=True)
 
 
 def _quadrature(rod: Rod, piece: Along, edges: Array, counts: Ints) -> _Quadrature:
@@ -235,22 +237,28 @@ class TendonBuilder:
         return np.concatenate([total, nodes.weights * L]) if tendon.friction > 0 else total
 
     def quadrature(self, name: str, tendon: Tendon, piece: Along, rod: Rod) -> _Quadrature:
-        """Points of a stretch, as many in each piece as strains, routing and weight need; at least those that the user gave."""
+        """Points of a stretch: in each piece those that the user gave, or as many as strains, routing and weight need."""
         edges = _edges(rod, piece)
         if piece.rod not in self.deformed:
             self.deformed[piece.rod] = _Deformed(rod)
         found = _degrees(self.deformed[piece.rod], piece, tendon, edges)
-        if not found.resolved.all():
-            k = int(np.argmin(found.resolved))
-            self.notes.append(
-                f"Tendon {name!r} has a kink, or turns too fast to be integrated, {shown_range(edges[k], edges[k + 1])} "
-                f"of rod {piece.rod!r}: give the points X of its kinks as Along(..., breaks=...)."
-            )
         counts = found.points(rod.strains.degree)
+        k = int(np.argmin(found.resolved)) if not found.resolved.all() else int(np.argmax(counts))
+        where = f"{shown_range(edges[k], edges[k + 1])} of rod {piece.rod!r}"
+        if not found.resolved.all():
+            self.notes.append(
+                f"Tendon {name!r} has a kink, or turns too fast to be integrated, {where}: give the points X of its kinks as "
+                "Along(..., breaks=...)."
+            )
+        elif rod.points is not None and counts[k] > rod.points:
+            self.notes.append(
+                f"Tendon {name!r} turns faster than points = {rod.points} follow {where}: use at least {counts[k]}, or leave "
+                "`points` out."
+            )
         if rod.points is None:
             counts += counts % 2  # so that the tendons of a rod more often share points, and what is computed there
         else:
-            counts = np.maximum(counts, rod.points)
+            counts[:] = rod.points
         return _quadrature(rod, piece, edges, self.refine * counts)
 
     def tables(self) -> Tendons:

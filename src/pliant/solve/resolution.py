@@ -49,8 +49,7 @@ def spatial_warning(system: System, q: ArrayLike, tolerance: float) -> str | Non
             return None
         states = most_bent(system, states)
     said = list(system._assembly.notes)
-    rough = rough_error(system, states) if np.all(np.isfinite(states)) else 0.0
-    if rough > _SURE * tolerance:
+    if rough_error(system, states) > _SURE * tolerance:  # not so for NaN
         error, rods = shape_error(system, states)
         if error > tolerance:
             said.insert(
