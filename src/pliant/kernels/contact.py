@@ -7,8 +7,8 @@ A point is a sphere of the rod's local radius, for contact between rods a capsul
 
 with the penetration δ, the normal n and the sliding velocity vₜ there. Its derivatives are exact on each side of δ = 0.
 
-What touches what is found in two places, `obstacle_contact` and `capsule_contact`. Forces, derivatives and the table for
-the user (`write_contacts`) start from their answers, so that what is reported is what acts.
+Forces are computed in two places, `obstacle_force` and `capsule_contact`. The residual, its derivatives and the table for
+the user (`write_contacts`) all start from their answers, so that what is reported is what acts.
 """
 
 from typing import NamedTuple
@@ -153,26 +153,11 @@ def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B)
 
 
 @routine
-def obstacle_contact(contact, k, m, state, R, p):
-    """Geometry and force of the contact of point m with the obstacle (R, p) of pair k; no force unless depth is positive.
-
-    Returns depth, centre, n, its second derivative H, relative velocities v (at the centre) and w, F.
-    """
-    s = contact.touch[k, C_SHAPE]
-    row, other = state[contact.point[m, 0]], state[contact.shape[s, 1]]
-    c = centre_of(contact, m, state)
-    d, n, H = distance(contact.shape[s, 0], contact.shape[s, 2] != 0, contact.place[s, 12:], R, p, c)
-    radius = contact.ball[m, 3]
-    depth = radius - d
-    v = vscale(0.0, n)
-    w = v
-    F = v
-    if depth.real > 0.0:
-        v = vsub(velocity_at(row, c), velocity_at(other, c))
-        w = vsub(get3(row, VE), get3(other, VE))
-        law = contact.law[contact.touch[k, C_LAW]]
-        F = contact_force(law, contact.ball[m, 5], depth, n, v, w, vscale(-radius, n))
-    return depth, c, n, H, v, w, F
+def obstacle_force(contact, law, m, row, other, depth, c, n):
+    """Relative velocities v (at the centre c) and w of point m, which is `depth` inside an obstacle, and the force F on it."""
+    v = vsub(velocity_at(row, c), velocity_at(other, c))
+    w = vsub(get3(row, VE), get3(other, VE))
+    return v, w, contact_force(law, contact.ball[m, 5], depth, n, v, w, vscale(-contact.ball[m, 3], n))
 
 
 @routine
@@ -180,23 +165,43 @@ def apply_obstacle(contact, k, state):
     """Forces of one obstacle on a range of points."""
     s = contact.touch[k, C_SHAPE]
     j = contact.shape[s, 1]
+    other = state[j]
     R, p = shape_frame(contact, s, state)
+    law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
-        depth, c, n, _H, _v, _w, F = obstacle_contact(contact, k, m, state, R, p)
+        c = centre_of(contact, m, state)
+        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        radius = contact.ball[m, 3]
+        depth = radius - d
         if depth.real <= 0.0:
             continue
-        M = vcross(vscale(-contact.ball[m, 3], n), F)
-        subtract_wrench(state[contact.point[m, 0]], c, M, F)
+        row = state[contact.point[m, 0]]
+        _v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
+        M = vcross(vscale(-radius, n), F)
+        subtract_wrench(row, c, M, F)
         if j >= 0:
-            subtract_wrench(state[j], c, vscale(-1.0, M), vscale(-1.0, F))
+            subtract_wrench(other, c, vscale(-1.0, M), vscale(-1.0, F))
 
 
 @routine
 def write_obstacle(contact, k, work, table):
     """Contacts of one obstacle into the table of `write_contacts`."""
-    R, p = shape_frame(contact, contact.touch[k, C_SHAPE], work.state)
+    s = contact.touch[k, C_SHAPE]
+    R, p = shape_frame(contact, s, work.state)
+    other = work.state[contact.shape[s, 1]]
+    law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
-        depth, c, n, _H, _v, _w, F = obstacle_contact(contact, k, m, work.state, R, p)
+        c = centre_of(contact, m, work.state)
+        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        depth = contact.ball[m, 3] - d
+        F = vscale(0.0, n)
+        if depth.real > 0.0:
+            row = work.state[contact.point[m, 0]]
+            _v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
         write_row(contact, work, table, contact.touch[k, C_LAW], m, NOBODY, depth, c, n, F)
 
 
@@ -208,12 +213,19 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
     j = contact.shape[s, 1]
     if cross and j < 0:
         return
+    other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
     A, B, spare = work.law[0], work.law[1], work.law[2]
     normal, slide = work.line[:3], work.line[3]
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
-        depth, c, n, H, v, w, F = obstacle_contact(contact, k, m, state, R, p)
+        i = contact.point[m, 0]
+        c = centre_of(contact, m, state)
+        d, n, H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        radius = contact.ball[m, 3]
+        depth = radius - d
         if depth.real <= 0.0:
             continue
         for r in range(3):
@@ -222,8 +234,8 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
                 normal[r, 3 + col] = H[3 * r + col]
         for r in range(6):
             slide[r] = 0.0
-        i, radius = contact.point[m, 0], contact.ball[m, 3]
         rho = vscale(-radius, n)
+        v, w, F = obstacle_force(contact, law, m, state[i], other, depth, c, n)
         M = vcross(rho, F)
         put_law(law, contact.ball[m, 5], depth, n, v, w, rho, radius, normal, slide, n, A, B)
         if cross:
@@ -469,21 +481,18 @@ def visit_rods(t, work, contact, task, cq, out):
                 if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, centre, margin):
                     continue
                 lower, upper = min(k, m), max(k, m)
-                if task == FORCES:
-                    depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
-                    if depth.real > 0.0:
-                        M = vcross(vscale(-contact.ball[lower, 3], nn), F)
-                        subtract_wrench(state[contact.point[lower, 0]], c, M, F)
-                        subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
-                elif task == ENERGY:
-                    depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
-                    if depth.real > 0.0:
-                        energy += law[0] * depth.real ** (law[1] + 1.0) / (law[1] + 1.0)
-                elif task == TABLE:
-                    depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
-                    write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
-                else:
+                if task in (MATRICES, CROSS):
                     capsule_tangent(t, work, contact, lower, upper, law, task == CROSS, cq, out)
+                    continue
+                depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
+                if task == TABLE:
+                    write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
+                elif depth.real > 0.0 and task == ENERGY:
+                    energy += law[0] * depth.real ** (law[1] + 1.0) / (law[1] + 1.0)
+                elif depth.real > 0.0:
+                    M = vcross(vscale(-contact.ball[lower, 3], nn), F)
+                    subtract_wrench(state[contact.point[lower, 0]], c, M, F)
+                    subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
     return energy
 
 
