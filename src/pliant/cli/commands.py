@@ -112,6 +112,7 @@ def _where(system: Any, q: Any) -> dict[str, list[float]]:
 
 def new(options: argparse.Namespace) -> int:
     """``pliant new``."""
+    from .._files import write_file
     from ..io import STARTERS, starter_text
 
     path = Path(options.path)
@@ -119,7 +120,7 @@ def new(options: argparse.Namespace) -> int:
         raise FileExistsError(f"{options.path!r} exists; choose another name, or overwrite it with --force.")
     if options.kind not in STARTERS:
         raise ValueError(f"--kind {options.kind!r} is not known; there is: {', '.join(STARTERS)}.")
-    path.write_text(starter_text(options.kind), encoding="utf-8")
+    write_file(path, starter_text(options.kind))
     text = f"wrote {path}. Next: pliant check {path}, pliant studio {path}, pliant run {path} --html motion.html"
     _print(options, text, {"path": str(path), "kind": options.kind})
     return OK
@@ -162,6 +163,7 @@ def check(options: argparse.Namespace) -> int:
 def statics(options: argparse.Namespace) -> int:
     """``pliant statics``."""
     model = _load(options)
+    _check_targets(options)
     system = model.compile()
     rest = _equilibrium(model, system, options)
     ends = _where(system, rest.q)
@@ -172,7 +174,9 @@ def statics(options: argparse.Namespace) -> int:
         lines.append(f"wrote {options.html}")
     data = {
         "success": bool(rest.success),
+        "stability": rest.stability,
         "message": rest.message,
+        "warnings": list(rest.warnings),
         "q": rest.q.tolist(),
         "u": dict(zip(system.input_names, rest.u.tolist())),
         "positions": ends,
@@ -187,6 +191,7 @@ def run(options: argparse.Namespace) -> int:
     system = model.compile()
     if options.output and Path(options.output).suffix not in (".h5", ".hdf5", ".csv"):
         raise ValueError(f"--output {options.output!r} is not allowed: its ending must be .h5 or .csv.")
+    _check_targets(options)
     result = _simulated(model, system, options, progress=False if options.quiet or options.json else None)
     lines = [str(result)]
     if options.output:
@@ -198,17 +203,27 @@ def run(options: argparse.Namespace) -> int:
     data = {
         "success": bool(result.success),
         "message": result.message,
-        "t": result.t[[0, -1]].tolist() if len(result.t) else [],
+        "warnings": list(result.warnings),
+        "t": [float(result.t[0]), float(result.last.t)],
         "steps": result.statistics.steps,
         "wall_time": result.statistics.wall_time,
-        "q": result.q[-1].tolist() if len(result.t) else None,
-        "v": result.v[-1].tolist() if len(result.t) else None,
-        "positions": _where(system, result.q[-1]) if len(result.t) else None,
+        "q": result.last.q.tolist(),
+        "v": result.last.v.tolist(),
+        "positions": _where(system, result.last.q),
     }
     _print(options, "\n".join(lines), data)
     if result.success:
         return OK
     return INTERRUPTED if result.message.startswith("interrupted") else FAILED
+
+
+def _check_targets(options: argparse.Namespace) -> None:
+    """Error before anything is computed that could then not be written."""
+    from .._files import check_target
+
+    for name in ("output", "html"):
+        if getattr(options, name, None):
+            check_target(getattr(options, name), field=f"--{name}", attempt=True)
 
 
 def _write_result(result: Result, path: Path) -> None:

@@ -231,8 +231,7 @@ class Studio:
         with self._lock:
             self.rest = found
             self.playback.use(record(self.scene, found.q, u=found.u))
-        kind = "stable" if found.stable else "unstable"
-        lines = [f"{kind}, residual {found.residual:.1e}, {found.iterations} iterations"]
+        lines = [f"{found.stability}, residual {found.residual:.1e}, {found.iterations} iterations", *found.warnings]
         names = {triad.pose: triad.name for triad in self.scene.triads}
         for tip in self.scene.tips[:6]:
             x, y, z = self.stage.recording.poses[0, tip, :3, 3]
