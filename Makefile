@@ -2,11 +2,13 @@
 # make test      set everything up and run the tests
 # make gallery   run all examples, with figures in build/gallery (about four minutes)
 # make docs      set everything up and build the documentation into build/docs
+# make soak      random robots, mutated files, faults: a few minutes (ROBOTS=10000 for long); findings in build/soak
 PYTHON ?= python3
 VENV ?= .venv
+ROBOTS ?= 1000
 BIN := $(VENV)/bin
 
-.PHONY: demo test gallery lint docs figures bench clean
+.PHONY: demo test gallery soak lint docs figures bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
@@ -16,6 +18,9 @@ test: $(VENV)/.dev
 
 gallery: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run_all('build/gallery')"
+
+soak: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/soak --robots $(ROBOTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests examples benchmarks docs setup.py

@@ -12,8 +12,8 @@ import pliant as pl
 
 PATIENCE = 40.0  # seconds that a slow machine may take
 LEAK = "http://localhost:9/leak"
-NASTY = f"<img src={LEAK}> <a href={LEAK}>x</a> ![y]({LEAK}) <script>hacked=1</script><svg onload=hacked=2>"
-WORSE = f"</script><script>hacked=3</script><!--\u2028</title>{{{{player}}}} {NASTY}"
+NASTY = f"<img src={LEAK}> <a href={LEAK}> ![y]({LEAK}) <script>hacked=1</script><svg onload=hacked=2>"
+WORSE = f"</script><script>hacked=3</script><!--</title>{{{{player}}}} {NASTY}"
 
 
 @pytest.fixture(scope="module")
