@@ -71,7 +71,9 @@ def turn(system: pl.System, strength: float, angles: np.ndarray) -> list[pl.Equi
     rests: list[pl.Equilibrium] = []
     for angle in angles:
         rests.append(pl.solve_statics(system, field(strength, angle), start=rests[-1] if rests else None))
-        if not (rests[-1].success and rests[-1].stable):
+        if not (
+            rests[-1].success and rests[-1].stability in ("stable", "neutral")
+        ):  # neutral: in any plane, opposite field
             raise RuntimeError(rests[-1].message)
     return rests
 

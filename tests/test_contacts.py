@@ -297,8 +297,8 @@ def lying(*, contact=True):
     """A free rod in a floor."""
     robot = pl.Robot("lying")
     robot.add_rod(
-        "arm", joint=pl.Free(), length=0.5, section=pl.Circle(0.02), material=RUBBER, strains=pl.Strains.kirchhoff(2)
-    )
+        "arm", joint=pl.Free(), length=0.5, section=pl.Circle(0.02), material=RUBBER, strains=pl.Strains.kirchhoff(2), points=6,
+    )  # fmt: skip
     robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.015))
     if contact:
         robot.add_contact("touch", "arm", "floor", stiffness=2e4, per_length=True, friction=0.5, damping=1.0)

@@ -52,7 +52,10 @@ FIELDS = {
     loops.Loop: (d.LOOPS, {}),
     actuators.Tendon: (
         d.ACTUATORS.records["tendon"],
-        {"factor": "-1 for a push_rod, minus the area of a chamber, else 1; what is neither is refused"},
+        {
+            "factor": "-1 for a push_rod, minus the area of a chamber, else 1; what is neither is refused",
+            "pressure": "follows from the kind: true for a chamber",
+        },
     ),
     actuators.Motor: (d.ACTUATORS.records["motor"], {}),
     actuators.PrescribedMotion: (d.ACTUATORS.records["motion"], {}),

@@ -12,18 +12,14 @@ import pliant as pl
 
 sys.path.insert(0, str(Path(__file__).parent / "soak"))
 
-from checks import CHECKS, Finding  # noqa: E402
-from minimise import minimise  # noqa: E402
-from parts import random_robot  # noqa: E402
+from checks import CHECKS, Finding
+from minimise import minimise
+from parts import random_robot
 
 
 @pytest.mark.parametrize("seed", range(10**6, 10**6 + 16))
 def test_a_few_robots(seed: int) -> None:
-    try:
-        system = random_robot(seed).compile()
-    except ValueError as error:
-        assert len(str(error)) > 20
-        return
+    system = random_robot(seed).compile()
     for check in CHECKS.values():
         check(system, seed)
 
@@ -40,7 +36,9 @@ def test_the_checks_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (method, spoil) in wrong.items():
         with monkeypatch.context() as patch:
             right = getattr(pl.System, method)
-            patch.setattr(pl.System, method, lambda self, *a, right=right, spoil=spoil, **k: spoil(right(self, *a, **k)))
+            patch.setattr(
+                pl.System, method, lambda self, *a, right=right, spoil=spoil, **k: spoil(right(self, *a, **k))
+            )
             with pytest.raises(Finding):
                 CHECKS[name](system, 4)
         CHECKS[name](system, 4)
@@ -53,3 +51,12 @@ def test_failures_are_made_smaller() -> None:
     assert len(small.links) < len(robot.links)
     assert len(small.tendons) == 1
     assert not small.wrenches
+
+
+def test_a_loop_stays_closed_where_newton_converges_badly() -> None:
+    """Found by the soak: steps were accepted that left the loop open by 5e-6 m; the run then gained energy and crawled."""
+    system = random_robot(14).compile()
+    run = pl.simulate(system, 0.3, max_wall_time=60)
+    assert run.success
+    assert max(float(np.abs(system.closure(q)[0]).max()) for q in run.q) < 1e-9
+    assert not any("gained" in line for line in run.warnings)

@@ -204,7 +204,7 @@ def test_units_in_files(run, tmp_path):
     h5py = pytest.importorskip("h5py")
     run.save(tmp_path / "run.h5")
     with h5py.File(tmp_path / "run.h5") as file:
-        units = json.loads(file.attrs["header"])["units"]
+        units = json.loads(file["header"][()])["units"]
     assert units["u"] == ["N", "N m"]
     assert units["q"] == list(run.system.coordinate_units)
     assert units["v"] == list(run.system.velocity_units)

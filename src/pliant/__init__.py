@@ -56,10 +56,11 @@ from .model.strains import Strains
 from .model.user import UserLoad, compiled_load
 from .solve.closure import redundant_constraints
 from .solve.continuation import Branch, SpecialPoint, trace_equilibria
+from .solve.equilibrium import Equilibrium
 from .solve.motion import Motion
 from .solve.result import Event, Result
 from .solve.simulate import simulate
-from .solve.statics import Equilibrium, solve_statics
+from .solve.statics import solve_statics
 from .system import Contacts, ForwardDerivatives, InverseDerivatives, Momentum, SpatialError, System
 from .viz.show import save_html, show, studio
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..io import Model
+    from ..solve.equilibrium import Equilibrium
     from ..solve.result import Result
-    from ..solve.statics import Equilibrium
 
 __all__ = [
     "bench",

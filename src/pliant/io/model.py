@@ -14,9 +14,10 @@ import numpy as np
 from .._files import write_file
 from ..model.robot import Robot
 from ..model.validate import choice
+from ..solve.equilibrium import Equilibrium
 from ..solve.result import Result
 from ..solve.simulate import simulate
-from ..solve.statics import Equilibrium, solve_statics
+from ..solve.statics import solve_statics
 from ..system import System
 from .build import build
 from .describe import describe

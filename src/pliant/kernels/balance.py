@@ -28,3 +28,5 @@ def power_balance(t, work, c, loads, q, v, a, u, tau, r, out):
     out[0] = work.sums[10]
     out[1] = work.sums[11]
     out[3], _size = load_potential(work, loads, q, u)
+    for k in range(c.shift.shape[0]):  # τ on ordinary coordinates has a potential too
+        out[3] -= tau[c.shift[k, 1]] * q[c.shift[k, 0]]

@@ -19,6 +19,7 @@ from .prescribed import clear_known, eliminate, put_known, read_known
 from .residual import residual, residual_tangent
 
 CLOSED = 1e-13  # m, rad: a loop that is open by less is closed
+OPEN = 1e-9  # m, rad: a step that leaves a loop open by more is not accepted
 SETTLED = 1e-7  # relative change of constraint forces
 NEUTRAL = 1e-11  # shift, relative to the largest stiffness, that makes a stiffness with neutral directions definite
 CONVERGED, STALLED, SINGULAR, EXHAUSTED, NOT_FINITE = (np.int64(k) for k in range(5))
@@ -259,11 +260,12 @@ def polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, p
     """Go on with Newton's iteration until constraints are closed to rounding and their forces have settled.
 
     The size of Δq says nothing of the forces: what they lack lies in the range of Gᵀ and moves nothing. Returns the number
-    of iterations: many are a sign that the factors are stale.
+    of iterations (many are a sign that the factors are stale) and the largest violation before the last one.
     """
     law = unpack_tendons(loads[0], loads[1]).law
     last = np.inf
     count = 0
+    gap = 0.0
     for _ in range(40):
         residual(t, work, c, loads, q1, v1, w1, u, tau, r)
         clear_known(c, r)
@@ -281,7 +283,7 @@ def polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, p
         if gap < CLOSED and (change < SETTLED or change > 0.5 * last):
             break
         last = change
-    return count
+    return count, gap
 
 
 @routine
@@ -363,7 +365,11 @@ def alpha_step(
                 integrate(c.shift, c.spatial, q0, move, q1)
                 stale = False
                 if held:
-                    rounds = polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step)
+                    rounds, gap = polish(
+                        t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, pivot, r, step
+                    )
+                    if not gap < OPEN:
+                        break
                     stale = rounds > 4
                 for k in range(nv):
                     a1[k] = ((1.0 - af) * w1[k] + af * w0[k] - am * a0[k]) / (1.0 - am)

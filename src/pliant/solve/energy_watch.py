@@ -18,7 +18,7 @@ class EnergyWatch:
 
     Two statements are checked, both with exact energies of the computed states:
 
-    * While inputs stand still and all loads have a potential, kinetic energy plus all potentials must not grow: rods, joints,
+    * While inputs and prescribed joints stand still and all loads have a potential, kinetic energy plus all potentials must not grow: rods, joints,
       contacts and drag only dissipate.
     * Otherwise kinetic, gravitational and elastic energy must not grow by more than the work of loads, inputs and
       prescribed motion (trapezoidal rule over the steps).
@@ -70,7 +70,7 @@ class EnergyWatch:
         """Inputs have changed: from here on energy counts anew."""
         total = self._mechanical(self._parts) + float(self._parts[3])
         self._lowest = self._highest = total
-        self._closed = not np.any(self.system.known) and self.system.has_potential(self._u, self._tau)
+        self._closed = self.system.has_potential(self._u, self._tau)
 
     def see(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
         """Look at the state after an accepted step."""
@@ -82,7 +82,8 @@ class EnergyWatch:
         self._work += done
         self._turnover += abs(done)
         self._motion = max(self._motion, float(now[0]))
-        if np.array_equal(u, self._u) and np.array_equal(tau, self._tau):
+        moved = bool(np.any(v[self.system.known]))  # by prescription, which does work
+        if not moved and np.array_equal(u, self._u) and np.array_equal(tau, self._tau):
             total = self._mechanical(now) + float(now[3])
             self._lowest, self._highest = min(self._lowest, total), max(self._highest, total)
             if self._closed:

@@ -172,9 +172,9 @@ class Run:
             raise
         finally:
             progress.close()
-        rough = spatial_warning(self.system, np.array([row.q for row in self.rows]), self._rtol)
-        self.notes += [] if rough is None else [rough]
-        return self.result(message)
+        result = self.result(message)
+        rough = spatial_warning(self.system, result.q, self._rtol)
+        return result if rough is None else replace(result, warnings=(*result.warnings, rough))
 
     def _steps(self, progress: Progress) -> str:
         """Step to the end; returns the message."""

@@ -15,6 +15,7 @@ from .checkpoint import Checkpoint
 from .closure import close, consistent_velocity, overdriven
 from .crawl import Clock, Progress, Watch
 from .drive import Drive
+from .equilibrium import Equilibrium
 from .identity import digest
 from .implicit import AlphaMethod
 from .limits import StepOptions, check_steps, check_tolerances, output_times, time_span
@@ -22,7 +23,6 @@ from .motion import MotionSet
 from .ode import ODE_METHODS
 from .result import Result, Statistics
 from .run import EventFunction, Run, event_functions
-from .statics import Equilibrium
 from .steppers import FixedAlpha, OdeStepper, Stepper, VariableAlpha
 
 __all__ = ["simulate"]

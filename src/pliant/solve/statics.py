@@ -22,7 +22,7 @@ from .mounting import mount
 from .resolution import spatial_warning
 from .stability import Verdict, assess, clear_pivots, name_directions
 
-__all__ = ["Equilibrium", "solve_statics"]
+__all__ = ["solve_statics"]
 
 Array = NDArray[np.float64]
 

@@ -241,7 +241,7 @@ class Kinematics(Core):
         data[:, layout.D_C] = np.sqrt(3.0) / 12.0 * h * h if content.magnus == 4 else 0.0
         data[:, layout.D_XI1 : layout.D_XI1 + 6] = xi[0]
         data[:, layout.D_XI2 : layout.D_XI2 + 6] = xi[1]
-        values = values.transpose(1, 0, 2)
+        values = np.ascontiguousarray(values.transpose(1, 0, 2))  # one layout, or the kernel is compiled for each
         steps = np.array([info.anchors[i + 1].step for i in k], dtype=np.int64)
         phi = np.zeros_like(values)
         for p, step in enumerate(steps):

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ..model.validate import finite, positive, unknown_name
 from ..solve.closure import null_space
+from ..solve.equilibrium import Equilibrium
 from ..solve.simulate import simulate
-from ..solve.statics import Equilibrium, solve_statics
+from ..solve.statics import solve_statics
 from ..system import System
 from .geometry import build_scene
 from .live import Playback, add_switches, close_server, open_server, send_page
