@@ -478,3 +478,13 @@ def test_a_plain_result_stays_one_line():
     assert str(rest).startswith("stable equilibrium: residual ")
     again = pickle.loads(pickle.dumps(rest))
     assert (again.stability, again.stable, again.system) == ("stable", True, None)
+
+
+def test_a_loop_on_a_robot_that_cannot_move():
+    """Found by the soak: all coordinates prescribed and a loop raised an IndexError."""
+    robot = pl.Robot("held")
+    bar = robot.add_body("bar", joint=pl.Prismatic("x"), shape=pl.Box(0.1, 0.1, 0.1), mass=1.0)
+    robot.add_motion("slide", bar)
+    robot.add_loop("pin", bar, joint=pl.Spherical())
+    rest = pl.solve_statics(robot.compile())
+    assert rest.success

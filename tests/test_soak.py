@@ -26,7 +26,7 @@ def test_a_few_robots(seed: int) -> None:
 
 def test_the_checks_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each check against an answer that is a little wrong."""
-    system = random_robot(4).compile()
+    system = random_robot(7).compile()
     wrong = {
         "finite_answers": ("mass_matrix", lambda M: M * np.nan),
         "tangents": ("residual_tangent", lambda K: K * (1 + 1e-3)),
@@ -40,8 +40,8 @@ def test_the_checks_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
                 pl.System, method, lambda self, *a, right=right, spoil=spoil, **k: spoil(right(self, *a, **k))
             )
             with pytest.raises(Finding):
-                CHECKS[name](system, 4)
-        CHECKS[name](system, 4)
+                CHECKS[name](system, 7)
+        CHECKS[name](system, 7)
 
 
 def test_failures_are_made_smaller() -> None:

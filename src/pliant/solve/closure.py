@@ -139,7 +139,7 @@ def constrained_acceleration(
 
 def null_space(G: Array) -> Array:
     """Orthonormal directions that the rows of G leave free."""
-    if not len(G):
+    if not G.size:  # no rows, or all coordinates prescribed
         return np.eye(G.shape[1])
     size = np.linalg.norm(G, axis=1)
     _u, values, V = np.linalg.svd(G / np.where(size > 0, size, 1.0)[:, None])
