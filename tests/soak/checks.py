@@ -98,7 +98,9 @@ def dynamics(system: pl.System, seed: int) -> None:
             need("mass matrix" in str(error), f"forward dynamics ({method}): {error}")
             continue
         r = np.where(system.known, 0.0, s * system.residual(q, v, a, u))
-        inertial = float((s * (np.abs(M) @ np.abs(a))).max())  # rounding is relative to this, and to moments about the world's origin
+        inertial = float(
+            (s * (np.abs(M) @ np.abs(a))).max()
+        )  # rounding is relative to this, and to moments about the world's origin
         left = float(np.abs(r).max()) / (size + inertial)
         need(left <= 1e-10, f"ID(FD) leaves {left:.1e} of the forces ({method})")
 
@@ -143,7 +145,7 @@ def statics(system: pl.System, seed: int) -> None:
     force = max(force, 1e-3 * np.abs(K).max())
     need(
         float(np.abs(r).max()) <= 1e-6 * force,
-        f"statics says {str(rest)!r}, but its residual is {np.abs(r).max() / force:.1e} of the forces",
+        f"statics says {str(rest)!r}, but its residual is {np.abs(r).max() / max(force, 1e-300):.1e} of the forces",
     )
     known = system.known
     if rest.stable and not system.loop_rows and system.has_potential(rest.u, rest.tau):
