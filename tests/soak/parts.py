@@ -38,6 +38,7 @@ BASES: tuple[Callable[[np.random.Generator], pl.Basis], ...] = (
     lambda rng: pl.InverseMultiquadric(int(rng.integers(2, 4))),
 )
 
+LATER = 2000  # from this seed on there are more kinds of parts: the robots of those before stay what they are
 STRAINS = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")
 
 
@@ -55,6 +56,7 @@ class Maker:
     """Builds one robot, part by part; `passive` and `damped` say what its energy may do."""
 
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.rng = rng = np.random.default_rng(seed)
         self.size = decades(rng, 0.05, 1.0)  # m, of everything
         self.young = decades(rng, 1e4, 1e9)
@@ -304,6 +306,28 @@ class Maker:
         joint = self.pick([pl.Spherical(), pl.Fixed(), pl.Revolute("z"), pl.Universal("x", "y"), pl.Planar("z")])
         self.robot.add_loop("loop", place, home, joint=joint)
 
+    def later(self) -> None:
+        """Kinds of parts that came later: cables through bodies and of prescribed length, drag by shape, moving obstacles, own loads."""
+        rng, links = self.rng, self.rods + self.bodies
+        solid = [rod for rod in self.rods if rod in self.touching]
+        kind = self.pick(["cable", "length", "flow", "moving", "own"])
+        if kind == "cable" and len(links) > 1:
+            ends = [link.at((0.0, 0.02 * self.size, 0.0)) if not link.is_rod else link.tip for link in links[:2]]
+            self.robot.add_tendon("between", ends)
+        elif kind == "length" and solid:
+            self.robot.add_tendon("held", solid[0], y=self.offset_inside(solid[0]), control="length")
+        elif kind == "flow" and solid:
+            self.robot.set_fluid(density=1000.0)
+            round_ = isinstance(solid[0].content.section, (pl.Circle, pl.Annulus))
+            by_shape = pl.Hydrodynamics.circular() if round_ else pl.Hydrodynamics(drag=(0.1, 1.0, 1.0))
+            self.robot.add_hydrodynamics(solid[0], by_shape)
+        elif kind == "moving" and len(links) > 1 and solid and links[0] is not solid[-1]:
+            self.robot.add_obstacle("mover", pl.Sphere(0.1 * self.size), parent=links[0])
+            self.robot.add_contact("moving", solid[-1], "mover", stiffness=self.young * self.size * 0.01)
+        elif kind == "own":
+            place, c = self.pick(links), self.density * (0.1 * self.size) ** 2
+            self.robot.add_load("own", place, lambda pose, twist, inputs: -c * twist)
+
     def make(self) -> pl.Robot:
         """The robot."""
         rng = self.rng
@@ -327,6 +351,8 @@ class Maker:
             self.obstacle()
         if self.chance(0.12):
             self.loop()
+        if self.seed >= LATER and self.chance(0.3):
+            self.later()
         return self.robot
 
 
