@@ -307,8 +307,8 @@ class Maker:
         self.robot.add_loop("loop", place, home, joint=joint)
 
     def later(self) -> None:
-        """Kinds of parts that came later: cables through bodies and of prescribed length, drag by shape, moving obstacles, own loads."""
-        rng, links = self.rng, self.rods + self.bodies
+        """Kinds of parts that came later: cables between links and of given length, drag by shape, moving obstacles, own loads."""
+        links = self.rods + self.bodies
         solid = [rod for rod in self.rods if rod in self.touching]
         kind = self.pick(["cable", "length", "flow", "moving", "own"])
         if kind == "cable" and len(links) > 1:
