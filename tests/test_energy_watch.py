@@ -40,6 +40,7 @@ def test_energies_and_power_are_those_of_the_system() -> None:
     q, v, a = system.random(rng, scale=0.3), *rng.normal(size=(2, system.nv))
     u, tau = np.array([2.0]), rng.normal(size=system.nv)
     p = np.zeros(engine.PARAMETERS)
+    p[0] = 1.0
     system.run_job(engine.BALANCE, q, v, a, u, tau, p=p)
     energies = system.kinetic_energy(q, v), system.gravitational_energy(q), system.elastic_energy(q)
     assert p[16:19] == pytest.approx(energies, rel=1e-13)

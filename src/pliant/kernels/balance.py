@@ -10,20 +10,23 @@ from .residual import residual
 
 
 @routine
-def power_balance(t, work, c, loads, q, v, a, u, tau, r, out):
+def power_balance(t, work, c, loads, q, v, a, u, tau, want_power, r, out):
     """Energies [J] of the state (q, v) and the power [W] that loads, damping, τ and prescribed motion put into it.
 
     out (5,): kinetic | gravitational | elastic | potential of the loads that have one, inputs held | power. For a motion
-    that obeys r = 0, d/dt (kinetic + gravitational + elastic) = power, because v·(ID + elastic) is their rate.
+    that obeys r = 0, d/dt (kinetic + gravitational + elastic) = power, because v·(ID + elastic) is their rate. The power, which
+    takes most of the time, is left at zero unless it is wanted.
     """
-    residual(t, work, c, loads, q, v, a, u, tau, r)
-    clear_known(c, r)  # what drives a prescribed coordinate does work too
     f, inner = work.force_v[0], work.newton[0]
-    newton_euler(t, work, q, v, a, inner)
-    out[2] = elastic(c, q, f, work.force_v[1], work.spring)
     out[4] = 0.0
-    for k in range(r.shape[0]):
-        out[4] += v[k] * (inner[k] + f[k] - r[k])
+    if want_power:
+        residual(t, work, c, loads, q, v, a, u, tau, r)
+        clear_known(c, r)  # what drives a prescribed coordinate does work too
+        newton_euler(t, work, q, v, a, inner)
+    out[2] = elastic(c, q, f, work.force_v[1], work.spring)
+    if want_power:
+        for k in range(r.shape[0]):
+            out[4] += v[k] * (inner[k] + f[k] - r[k])
     totals(t, work, q, v, work.sums)
     out[0] = work.sums[10]
     out[1] = work.sums[11]

@@ -101,7 +101,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
     | CLOSURE | | S[0] (rows, nv) = derivatives of loop joints, work.closure = values, rates, accelerations |
-    | BALANCE | | v1 = r; p[16:21] = kinetic, gravitational, elastic energy, potential of loads, power of loads and damping |
+    | BALANCE | 1 for the power | p[16:21] = kinetic, gravitational, elastic energy, potential of loads, power of loads and damping |
     | CONTACTS | gap | S[0] (rows, width) = table of contacts (see `contact`), p[16] = how many there are |
     | ALPHA | h; αm, αf, β, γ; rtol, atol, κ, iterations | q1, v1, w1, a1; p[16:21] report; p[24:27] memory |
     """
@@ -140,7 +140,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
         residual_tangent(t, work, c, loads, q, v, w, u, tau, p[0], p[1], p[2], v1, S)
         return CONVERGED
     if job == BALANCE:
-        power_balance(t, work, c, loads, q, v, w, u, tau, v1, p[16:21])
+        power_balance(t, work, c, loads, q, v, w, u, tau, p[0] != 0.0, v1, p[16:21])
         return CONVERGED
     fronts = unpack_fronts(ints, floats)
     if job == FORWARD:

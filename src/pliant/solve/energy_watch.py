@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,15 +16,33 @@ __all__ = ["EnergyWatch"]
 Array = NDArray[np.float64]
 
 
+class _Parts(NamedTuple):
+    """Energies [J] of a state and the power [W] of loads and damping; see `kernels.balance`."""
+
+    kinetic: float
+    gravitational: float
+    elastic: float
+    loads: float
+    power: float
+
+    @property
+    def mechanical(self) -> float:
+        return self.kinetic + self.gravitational + self.elastic
+
+    @property
+    def rounding(self) -> float:
+        return 1e-9 * (self.kinetic + abs(self.gravitational) + self.elastic + abs(self.loads))
+
+
 class EnergyWatch:
     """Watches the energy of a run, step by step.
 
     Two statements are checked, both with exact energies of the computed states:
 
-    * While inputs and prescribed joints stand still and all loads have a potential, kinetic energy plus all potentials must not grow: rods, joints,
-      contacts and drag only dissipate.
-    * Otherwise kinetic, gravitational and elastic energy must not grow by more than the work of loads, inputs and
-      prescribed motion (trapezoidal rule over the steps).
+    * While inputs and prescribed joints stand still and all loads have a potential, kinetic energy plus all potentials must not
+      grow: rods, joints, contacts and drag only dissipate. This needs no sum over time, so every `EVERY`-th step will do.
+    * From the first change of inputs on, or without a potential, kinetic, gravitational and elastic energy must not grow by more
+      than the work of loads, inputs and prescribed motion (trapezoidal rule over the steps).
 
     Energy that is lost is not reported: a step that damps what it cannot resolve does that on purpose.
 
@@ -37,76 +58,87 @@ class EnergyWatch:
     """
 
     CLOSED = 0.02  # of the energy in motion: allowed growth where none is possible
-    HOPELESS = 100.0  # times the energy in motion when it began: going on makes no sense
     OPEN = 0.1  # allowed gap between energy and work, which is only as good as the trapezoidal rule
+    HOPELESS = 100.0  # times the energy in motion when it began: going on makes no sense
+    EVERY = 4
 
     def __init__(
         self, system: System, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array, atol: float
     ) -> None:
         self.system = system
         self._p = np.zeros(engine.PARAMETERS)
+        self._known = np.flatnonzero(system.known)
         stiffness = np.abs(np.diag(system.residual_tangent(q, v, a, u, tau)))
         self._floor = 50.0 * float(stiffness @ (atol * system.internal.scale) ** 2)
-        self._parts = self._measure(q, v, a, u, tau)
-        self._t, self._u, self._tau = t, u.copy(), tau.copy()
-        self._first = self._mechanical(self._parts)
+        self._t, self._u, self._tau = t, u, tau
+        self._count = 0
         self._work = self._turnover = 0.0
-        self._motion = float(self._parts[0])  # largest kinetic energy so far
-        self._open = False  # whether inputs have ever changed
-        self._begin_closed()
+        self._motion = 0.0  # largest kinetic energy so far
         self.began: float | None = None
         self.gained = 0.0
-        self._closed_case, self._sane = False, 0.0
+        self._while_closed, self._sane = False, 0.0
+        self._open = not system.has_potential(u, tau)
+        self._parts = self._measure(q, v, a, u, tau)
+        self._motion = self._parts.kinetic
+        self._first = self._parts.mechanical
+        self._lowest = self._highest = self._first + self._parts.loads
 
-    def _measure(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> Array:
+    def _measure(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> _Parts:
+        self._p[0] = self._open
         self.system.run_job(engine.BALANCE, q, v, a, u, tau, p=self._p)
-        return self._p[16:21].copy()
+        return _Parts(*self._p[16:21].tolist())
 
-    @staticmethod
-    def _mechanical(parts: Array) -> float:
-        return float(parts[0] + parts[1] + parts[2])
-
-    def _begin_closed(self) -> None:
-        """Inputs have changed: from here on energy counts anew."""
-        total = self._mechanical(self._parts) + float(self._parts[3])
-        self._lowest = self._highest = total
-        self._closed = self.system.has_potential(self._u, self._tau)
+    def _stands_still(self, v: Array, u: Array, tau: Array) -> bool:
+        """Whether nothing that could supply energy has changed."""
+        if (u is not self._u and not np.array_equal(u, self._u)) or (
+            tau is not self._tau and not np.array_equal(tau, self._tau)
+        ):
+            return False
+        return not len(self._known) or not v[self._known].any()
 
     def see(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
         """Look at the state after an accepted step."""
-        before = self._parts
-        self._parts = now = self._measure(q, v, a, u, tau)
-        if not np.all(np.isfinite(now)):
-            return  # the integrator fails by itself
-        done = 0.5 * (t - self._t) * float(before[4] + now[4])
-        self._work += done
-        self._turnover += abs(done)
-        self._motion = max(self._motion, float(now[0]))
-        moved = bool(np.any(v[self.system.known]))  # by prescription, which does work
-        if not moved and np.array_equal(u, self._u) and np.array_equal(tau, self._tau):
-            total = self._mechanical(now) + float(now[3])
-            self._lowest, self._highest = min(self._lowest, total), max(self._highest, total)
-            if self._closed:
-                swing = self._motion + self._highest - self._lowest
-                self._note(
-                    self._t, total - self._lowest, self.CLOSED * swing + 1e-9 * float(np.abs(now[:4]).sum()), True
-                )
+        if self._open:
+            self._see_open(t, q, v, a, u, tau)
+        elif not self._stands_still(v, u, tau):
+            self._open = True  # from here on work is counted
+            self._parts = self._measure(q, v, a, u, tau)
+            self._first = self._parts.mechanical
+            self._motion = max(self._motion, self._parts.kinetic)
         else:
-            self._u, self._tau = u.copy(), tau.copy()
-            self._begin_closed()
-            self._open = True
-        if self._open or not self._closed:
-            gain = self._mechanical(now) - self._first - self._work
-            limit = self.OPEN * (self._motion + self._turnover) + 1e-9 * float(np.abs(now[:3]).sum())
-            self._note(self._t, gain, limit, False)
+            self._count += 1
+            if self._count % self.EVERY == 0:
+                self._see_closed(q, v, a, u, tau)
         self._t = t
 
-    def _note(self, t: float, gain: float, limit: float, closed: bool) -> None:
+    def _see_closed(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
+        now = self._measure(q, v, a, u, tau)
+        total = now.mechanical + now.loads
+        if not math.isfinite(total):
+            return  # the integrator fails by itself
+        self._motion = max(self._motion, now.kinetic)
+        self._lowest, self._highest = min(self._lowest, total), max(self._highest, total)
+        swing = self._motion + self._highest - self._lowest
+        self._note(total - self._lowest, self.CLOSED * swing + now.rounding, closed=True)
+
+    def _see_open(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
+        before, now = self._parts, self._measure(q, v, a, u, tau)
+        if not math.isfinite(now.mechanical + now.power):
+            return
+        self._parts = now
+        done = 0.5 * (t - self._t) * (before.power + now.power)
+        self._work += done
+        self._turnover += abs(done)
+        self._motion = max(self._motion, now.kinetic)
+        limit = self.OPEN * (self._motion + self._turnover) + now.rounding
+        self._note(now.mechanical - self._first - self._work, limit, closed=False)
+
+    def _note(self, gain: float, limit: float, *, closed: bool) -> None:
         if gain <= limit + self._floor:
             return
         if self.began is None:
-            self.began, self._closed_case, self._sane = t, closed, self._motion + limit
-        if closed == self._closed_case:
+            self.began, self._while_closed, self._sane = self._t, closed, self._motion + limit
+        if closed == self._while_closed:
             self.gained = max(self.gained, gain)
 
     @property
@@ -119,7 +151,7 @@ class EnergyWatch:
         """What to tell the user; None if the balance held."""
         if self.began is None:
             return None
-        cause = "although nothing supplies any" if self._closed_case else "more than inputs and loads supplied"
+        cause = "although nothing supplies any" if self._while_closed else "more than inputs and loads supplied"
         return (
             f"From t = {self.began:.4g} s on the robot gained {self.gained:.3g} J {cause} (its largest kinetic energy is "
             f"{self._motion:.3g} J): the motion after that is not reliable. Use a smaller rtol and atol, or method='radau'."

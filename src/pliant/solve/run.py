@@ -97,7 +97,8 @@ class Run:
         self._safe = self.rows[-1][:4] if self.times is None else (s.t, s.q.copy(), s.v.copy(), s.a.copy())
 
     def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
-        u, tau = self.drive(t, q, v)
+        s = self.stepper
+        u, tau = s.applied if t == s.t and not self.drive.feedback else self.drive(t, q, v)
         self.rows.append(self._row(t, q, v, a, u, tau))
 
     def _row(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> Row:

@@ -298,7 +298,7 @@ class Core:
 
     def _check_pull(self, u: Array) -> None:
         """Error if a tendon is asked to push."""
-        if np.any(u < self._lower):
+        if (u < self._lower).any():
             name = self.input_names[int(np.argmax(u < self._lower))]
             raise ValueError(
                 f"input {name!r} = {u[self.input_names.index(name)]:g} is not allowed: a tendon only pulls, so it must be at "
