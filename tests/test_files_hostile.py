@@ -233,3 +233,11 @@ loads:
         "loads.push",
     }
     assert "'nowhere'" in found["links.arm.parent"]
+
+
+def test_a_number_without_end_beside_a_formula() -> None:
+    """Found by the soak: in a list with formulas, an infinite number raised a bare ValueError."""
+    text = pl.io.starter_text().replace("strains:", 'reference_strain: [0, "X", .inf, 1, 0, 0]\n    strains:', 1)
+    assert ".inf" in text
+    with pytest.raises(pl.ModelFileError, match="is not a finite number"):
+        pl.load_model(text)

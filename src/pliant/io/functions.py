@@ -81,7 +81,10 @@ class Function(Kind):
     def _entry(self, place: Place) -> Any:
         """A number, or the checked text of a formula."""
         if not isinstance(place.value, str):
-            return real(place.value) if is_number(place.value) else self.wrong(place)
+            if not is_number(place.value):
+                return self.wrong(place)
+            number = real(place.value)
+            return number if abs(number) < 1e308 else place.fail(f"{shown(place.value)} is not a finite number.")
         try:
             expression = Expression(str(place.value))
         except ValueError as error:

@@ -219,7 +219,10 @@ class UserLoad:
             span[6 + k] = V[0, 6 + k, :, k] - V[1, 6 + k, :, k]
             span[9 + k] = V[0, 9 + k, :, 3 + k] - V[1, 9 + k, :, 3 + k]
         W = self._wrench(T.reshape(-1, 4, 4), V.reshape(-1, 6), inputs.copy()).reshape(2, 12, n, 6)
-        D = ((W[0] - W[1]) / span[:, :, None]).transpose(1, 2, 0)
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # far beyond any robot no step is left: NaN, and the solver turns back
+            D = ((W[0] - W[1]) / span[:, :, None]).transpose(1, 2, 0)
         return D[:, :, :6], D[:, :, 6:]
 
 
