@@ -159,7 +159,7 @@ NUMBERS = (
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("value", ["abc", [0.1, 0.2, 0.3], None, {}, 1j], ids=repr)
 def test_every_number_is_checked(arm: pl.System, name: str, value: object) -> None:
-    if value is None and name not in ("duration", "rho", "rtol", "atol", "baumgarte", "checkpoint_interval"):
+    if value is None and name not in ("duration", "rtol", "atol", "checkpoint_interval"):
         pytest.skip("means the default")
     if name == "output" and isinstance(value, list):
         pytest.skip("is allowed")
@@ -329,3 +329,17 @@ def test_saving_to_impossible_places(run: pl.Result, tmp_path: Path) -> None:
         run.save(tmp_path)
     with pytest.raises(TypeError, match="path = 3 must be the path of a file"):
         run.save(3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "newmark", "rho": 0.5}, "rho = 0.5 is for method='generalized-alpha'"),
+        ({"baumgarte": 0.1}, "baumgarte = 0.1 has no effect: the robot has no loops"),
+        ({"project_velocity": True}, "project_velocity = True has no effect: the robot has no loops"),
+    ],
+    ids=["rho", "baumgarte", "project_velocity"],
+)
+def test_options_without_effect_are_refused(arm: pl.System, options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pl.simulate(arm, 0.1, **options)

@@ -40,13 +40,13 @@ def simulate(
     tau: Any = None,
     motion: Mapping[str, Any] | None = None,
     project_velocity: bool = False,
-    baumgarte: float = 0.02,
+    baumgarte: float | None = None,
     start: Any = None,
     velocity: ArrayLike | None = None,
     t0: float | None = None,
     method: Method = "generalized-alpha",
     step: float | None = None,
-    rho: float = 0.8,
+    rho: float | None = None,
     solver: LinearSolver = "auto",
     rtol: float = 1e-3,
     atol: float = 1e-4,
@@ -77,8 +77,8 @@ def simulate(
         `Result.prescribed_forces`, tensions of tendons of prescribed length are in `Result.u`.
     project_velocity : bool
         With loops and an α-method: after each step also make the velocity obey the constraints.
-    baumgarte : float
-        With loops and an ODE method: time T_B [s] over which a drift of the closure is damped out.
+    baumgarte : float, optional
+        With loops and an ODE method: time T_B [s] over which a drift of the closure is damped out, 0.02 if left out.
     start : array (nq,), Equilibrium or Result, optional
         Initial configuration; a Result is continued from its last state. Neutral if left out.
     velocity : array (nv,), optional
@@ -91,8 +91,8 @@ def simulate(
         Jacobian, for high accuracy. "rk45", "dop853": explicit, for non-stiff systems.
     step : float, optional
         Constant step [s] of the α-methods; error-controlled if left out.
-    rho : float
-        Spectral radius of "generalized-alpha" at high frequency, 0 to 1 (1: no numerical damping).
+    rho : float, optional
+        Spectral radius of "generalized-alpha" at high frequency, 0 to 1 (1: no numerical damping); 0.8 if left out.
     solver : {"auto", "dense", "tree"}
         How the linear systems of a step (the mass matrix, for explicit methods) are solved: dense factors, elimination along
         the tree in O(N) without loops and contact between parts, or whichever is faster for this robot.
@@ -160,6 +160,7 @@ def simulate(
         explicit=method in ODE_METHODS,
     )  # fmt: skip
     clock = Clock(None if max_wall_time is None else positive("max_wall_time", max_wall_time, unit="s"))
+    _no_effect(system, method, rho, baumgarte, project_velocity)
     for option, flag in (("project_velocity", project_velocity), ("progress", progress)):
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
@@ -184,7 +185,7 @@ def simulate(
         "solver": solver,
         "motion": MotionSet(system, motion, q, begin),
         "project": bool(project_velocity),
-        "baumgarte": positive("baumgarte", baumgarte, unit="s"),
+        "baumgarte": 0.02 if baumgarte is None else float(baumgarte),
         "clock": clock,
     }
     options["motion"].joints_at(begin, q, v, np.zeros(system.nv))
@@ -196,7 +197,7 @@ def simulate(
         name = str(method)
     else:
         family = {
-            "generalized-alpha": AlphaMethod.generalized(rho),
+            "generalized-alpha": AlphaMethod.generalized(0.8 if rho is None else rho),
             "newmark": AlphaMethod.newmark(),
             "hht": AlphaMethod.hht(),
         }
@@ -212,6 +213,26 @@ def simulate(
         system, drive, stepper, times, functions, end, statistics, name, clock, watch, saving, tolerances=(rtol, atol)
     )
     return run.loop(progress_line)
+
+
+def _no_effect(
+    system: System, method: str, rho: float | None, baumgarte: float | None, project_velocity: object
+) -> None:
+    """Error for options that this run would ignore."""
+    if rho is not None:
+        finite("rho", rho)
+    if baumgarte is not None:
+        positive("baumgarte", baumgarte, unit="s")
+    if rho is not None and method != "generalized-alpha":
+        raise ValueError(
+            f"rho = {rho!r} is for method='generalized-alpha'; {method!r} has no such parameter. Leave it out."
+        )
+    if baumgarte is not None and not (system.loop_rows and method in ODE_METHODS):
+        why = "the robot has no loops" if not system.loop_rows else f"{method!r} closes loops exactly"
+        raise ValueError(f"baumgarte = {baumgarte!r} has no effect: {why}. Leave it out.")
+    if project_velocity is True and (not system.loop_rows or method in ODE_METHODS):
+        why = "the robot has no loops" if not system.loop_rows else "it is for the α-methods"
+        raise ValueError(f"project_velocity = True has no effect: {why}. Leave it out.")
 
 
 def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:
