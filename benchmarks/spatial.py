@@ -18,7 +18,7 @@ import numpy as np
 from kernels import SILICONE, measure, tasks_of
 
 import pliant as pl
-from pliant.quadrature import gauss, rod_grid
+from pliant.model.rods.quadrature import gauss, rod_grid
 
 METHODS = {
     "spectral": {"integration": "spectral"},

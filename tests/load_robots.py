@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 import pliant as pl
-from pliant.kernels import manifold
-from pliant.kernels.oracle import loaded_inverse_dynamics
+from oracle import loaded_inverse_dynamics
+from pliant.kernels.algebra import manifold
 from robots import SILICONE, random_inertia, random_pose
 
 

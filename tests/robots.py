@@ -118,7 +118,9 @@ def random_robot(seed: int, links: int = 5) -> pl.Robot:
 
 def complex_step(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
     """Derivatives of the inverse dynamics kernel by complex step, exact to rounding."""
-    from pliant.kernels import dynamics, layout, manifold
+    from pliant.kernels import layout
+    from pliant.kernels.algebra import manifold
+    from pliant.kernels.recursion import dynamics
 
     nv, h = system.nv, 1e-40
     work = layout.make_work(system.tables, complex)

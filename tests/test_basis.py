@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pliant.basis import (
+from pliant.model.rods.basis import (
     BASIS_KINDS,
     Basis,
     Chebyshev,
@@ -33,7 +33,7 @@ from pliant.basis import (
     as_basis,
     check_independent,
 )
-from pliant.quadrature import default_points, gauss, rod_grid
+from pliant.model.rods.quadrature import default_points, gauss, rod_grid
 
 GOLDEN = {row["basis"]: row for row in json.loads((Path(__file__).parent / "data" / "bases.json").read_text())}
 REFERENCE = {

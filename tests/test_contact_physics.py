@@ -11,8 +11,8 @@ import pliant as pl
 from load_robots import check_tangents, state
 from pliant import lie
 from pliant._jit import kernel
-from pliant.kernels import shapes
-from pliant.kernels.algebra import get3, get9
+from pliant.kernels.algebra.dual import get3, get9
+from pliant.kernels.loads import shapes
 from robots import SILICONE
 
 N0 = np.int64(0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.kernels.contact import T_CONTACT, T_FIRST, T_POINT, T_SECOND
-from pliant.kernels.points import point_jacobians
+from pliant.kernels.loads.contact import T_CONTACT, T_FIRST, T_POINT, T_SECOND
+from pliant.kernels.recursion.points import point_jacobians
 from pliant.system.contacts import columns, contact_table
 from pliant.viz.html import decode_html, write_html
 from pliant.viz.recording import record, record_result

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pliant as pl
-from pliant.kernels import layout, projection
+import projection
+from pliant.kernels import layout
 from robots import (
     BASES,
     JOINTS,

@@ -12,12 +12,12 @@ import pytest
 
 import pliant as pl
 import pliant.model
-from pliant import basis
 from pliant.io import description as d
 from pliant.io import parts, water
 from pliant.io.kinds import Number
 from pliant.io.records import Record
-from pliant.model import actuators, fluid, joints, links, loads, loops, routing, sections, shapes, strains, user
+from pliant.model import actuators, fluid, joints, links, loads, loops, routing, shapes, user
+from pliant.model.rods import basis, sections, strains
 from pliant.solve.simulate import simulate
 from pliant.solve.statics import solve_statics
 

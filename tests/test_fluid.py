@@ -8,9 +8,9 @@ from scipy.integrate import quad
 
 from pliant.model.fluid import CircularFlow, EllipticFlow, FlatFlow, Flow, Fluid, Hydrodynamics, SphereFlow
 from pliant.model.links import Body, Rod
-from pliant.model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
+from pliant.model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle
+from pliant.model.rods.strains import Strains
 from pliant.model.shapes import Box, Cylinder, Inertia, Sphere
-from pliant.model.strains import Strains
 
 WATER = Fluid()
 X = np.array([0.0, 0.3, 1.0])

@@ -112,7 +112,7 @@ def add_loads(out: dict[str, np.ndarray]) -> None:
 
 def save(path: str) -> None:
     """Entry point of the other process."""
-    from pliant.kernels import exponential
+    from pliant.kernels.algebra import exponential
 
     assert not hasattr(exponential.lie_arrays, "signatures"), "compiled after all"
     np.savez(path, **compute())

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import pliant as pl
 from pliant import lie
-from pliant.quadrature import rod_grid
+from pliant.model.rods.quadrature import rod_grid
 from robots import SILICONE, random_inertia, random_pose, random_robot
 
 SEEDS = [0, 1, 2, 3, 5, 8]

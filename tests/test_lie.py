@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import lie
-from pliant.kernels import exponential
+from pliant.kernels.algebra import exponential
 
 ANGLES = [0, 1e-12, 1e-8, 1e-4, 0.01, 0.1, 0.5, 0.7, 1, 2, 3, 3.1415, 6, 6.28, 6.4, 10, 20]
 GOLDEN = json.loads((Path(__file__).parent / "data" / "lie_functions.json").read_text())

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import pliant as pl
 from load_robots import branched, complex_forces, moved
 from pliant import lie
-from pliant.kernels import dynamics, layout, matrices
+from pliant.kernels import layout
+from pliant.kernels.recursion import dynamics, matrices
 from robots import BASES, JOINTS, SILICONE, add_random_link, cable_driven_manipulator, random_inertia, random_robot
 from test_spectral import integrated
 from test_water_physics import submerged

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pliant.quadrature import SAME_POINT, default_points, gauss, magnus_nodes, merge_points, rod_grid
+from pliant.model.rods.quadrature import SAME_POINT, default_points, gauss, magnus_nodes, merge_points, rod_grid
 
 GOLDEN = json.loads((Path(__file__).parent / "data" / "quadrature.json").read_text())
 

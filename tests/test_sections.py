@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pliant.model.sections import (
+from pliant.model.rods.sections import (
     Annulus,
     Circle,
     CustomSection,

@@ -14,7 +14,7 @@ import pytest
 import pliant as pl
 from load_robots import branched, check_tangents, state
 from pliant.kernels import layout
-from pliant.quadrature import chebyshev_integrals, default_points, fejer, rod_grid
+from pliant.model.rods.quadrature import chebyshev_integrals, default_points, fejer, rod_grid
 from robots import SILICONE, complex_step, random_inertia, random_pose
 from test_loads import CASES
 

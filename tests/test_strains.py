@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pliant.basis import (
+from pliant.model.rods.basis import (
     Chebyshev,
     Gaussian,
     HermiteElements,
@@ -22,7 +22,7 @@ from pliant.basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from pliant.model.strains import STRAIN_NAMES, Strains
+from pliant.model.rods.strains import STRAIN_NAMES, Strains
 
 GOLDEN = {row["basis"]: row for row in json.loads((Path(__file__).parent / "data" / "bases.json").read_text())}
 

@@ -16,7 +16,15 @@ from .analysis.matrices import (
     projected_matrices,
     reconstruct,
 )
-from .basis import (
+from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
+from .model.fluid import Fluid, Hydrodynamics
+from .model.joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from .model.links import Frame, Link, constant_strain, helix
+from .model.loads import Contact, Dipole, DistributedWrench, HalfSpace, Obstacle, PointWrench
+from .model.loops import Loop
+from .model.pose import Pose, rotate, translate
+from .model.robot import Robot
+from .model.rods.basis import (
     Basis,
     Chebyshev,
     Custom,
@@ -30,29 +38,10 @@ from .basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
-from .model.fluid import Fluid, Hydrodynamics
-from .model.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
-from .model.links import Frame, Link, constant_strain, helix
-from .model.loads import Contact, Dipole, DistributedWrench, HalfSpace, Obstacle, PointWrench
-from .model.loops import Loop
-from .model.pose import Pose, rotate, translate
-from .model.robot import Robot
+from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
+from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
-from .model.strains import Strains
 from .model.user import UserLoad, compiled_load
 from .solve.closure import redundant_constraints
 from .solve.continuation import Branch, SpecialPoint, trace_equilibria

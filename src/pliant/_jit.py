@@ -41,8 +41,8 @@ def source_digest(root: Path | None = None) -> str:
     root = Path(__file__).parent if root is None else root
     digest = hashlib.sha256(numba.__version__.encode())
     own = (root / "_cache.py", root / "_call.py", root / "_jit.py")
-    for path in [*own, *sorted((root / "kernels").glob("*.py"))]:
-        digest.update(path.name.encode())
+    for path in [*own, *sorted((root / "kernels").rglob("*.py"))]:
+        digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -1,6 +1,6 @@
 """SO(3) and SE(3) on NumPy arrays: for users, tests and everything outside the kernels.
 
-Twists are ``[angular; linear]``. The formulas are those of `kernels.exponential`, evaluated without loss of digits for
+Twists are ``[angular; linear]``. The formulas are those of `kernels.algebra.exponential`, evaluated without loss of digits for
 every angle.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .kernels.exponential import lie_arrays
-from .kernels.manifold import pose_log
+from .kernels.algebra.exponential import lie_arrays
+from .kernels.algebra.manifold import pose_log
 
 __all__ = [
     "Ad",

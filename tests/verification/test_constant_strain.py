@@ -14,7 +14,7 @@ from scipy.linalg import expm
 
 import pliant as pl
 from pliant import lie
-from pliant.quadrature import gauss
+from pliant.model.rods.quadrature import gauss
 
 LENGTH = 0.5
 RUBBER = pl.Material(young=2e5, poisson=0.4, density=1100, viscosity=200)

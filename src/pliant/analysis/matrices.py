@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import lie
-from ..kernels import layout, matrices, points
-from ..kernels.water import W_TAIL
+from ..kernels import layout
+from ..kernels.loads.water import W_TAIL
+from ..kernels.recursion import matrices, points
 from ..system import Inputs, System, needs_system
 
 __all__ = [
@@ -181,7 +182,7 @@ class Reconstruction:
 
 
 def _product(system: System, task: np.int64, q: Array, v: Array) -> tuple[Array, Array]:
-    """The matrix (nv, nv) of a task of `kernels.matrices`, and its handles (nv, 6)."""
+    """The matrix (nv, nv) of a task of `kernels.recursion.matrices`, and its handles (nv, 6)."""
     out, handles = np.zeros((1, system.nv, system.nv)), np.empty((system.nv, 6))
     matrices.composite_products(*system.packed, task, q, v, out, handles)
     return out[0], handles

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..model.robot import Robot
-from ..model.sections import Circle, Material
-from ..model.strains import Strains
+from ..model.rods.sections import Circle, Material
+from ..model.rods.strains import Strains
 from ..solve.simulate import simulate
 from ..solve.statics import solve_statics
 from ..system import System

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..loading import input_names
+from ..compile.loading import input_names
 from ..model.fluid import Hydrodynamics
 from ..model.robot import Robot
+from ..model.rods.sections import Material
 from ..model.routing import Along
-from ..model.sections import Material
 from .description import FILE
 from .kinds import Reference
 from .parts import MaterialName

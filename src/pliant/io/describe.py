@@ -12,8 +12,8 @@ from ..model.links import WORLD, Body, Frame, Link, Rod
 from ..model.loads import DistributedWrench
 from ..model.pose import Pose
 from ..model.robot import Robot
+from ..model.rods.sections import Material
 from ..model.routing import Along, HelixOffset
-from ..model.sections import Material
 from ..model.shapes import Inertia
 from .description import ACTUATORS, FLUID, FRAMES, LINKS, LOADS, LOOPS
 from .kinds import WriteError, number

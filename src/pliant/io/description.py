@@ -11,18 +11,7 @@ from ..model.loads import Contact, Dipole, DistributedWrench, Obstacle, PointWre
 from ..model.robot import Robot
 from .functions import Function
 from .kinds import Choice, Flag, Kind, ListOf, MappingOf, Name, Number, Numbers, Text, Whole
-from .parts import (
-    JOINT,
-    LOOP_JOINT,
-    MATERIAL,
-    MATERIAL_OR_NAME,
-    OBSTACLE_SHAPE,
-    PATH,
-    ROUTING,
-    SECTION,
-    SHAPE,
-    STRAINS,
-)
+from .parts import JOINT, LOOP_JOINT, MATERIAL, MATERIAL_OR_NAME, OBSTACLE_SHAPE, PATH, ROUTING, SECTION, SHAPE, STRAINS
 from .places import FRAME, POSE
 from .records import Record, Variants
 from .settings import SIMULATION, STATICS

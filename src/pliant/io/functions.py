@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..model.rods.sections import Stepped
 from ..model.routing import Table
-from ..model.sections import Stepped
 from .expressions import Expression, constant
 from .kinds import (
     Choice,

@@ -8,22 +8,22 @@ flat arrays instead of some forty, which saves most of the cost of a call from P
 import numpy as np
 
 from .._jit import kernel, routine
-from .articulated import SIX, factor_mass_tree
-from .balance import power_balance
-from .blocks import all_columns
-from .composite import mass_matrix
-from .dynamics import newton_euler
-from .factors import factor_tangent, solve_tangent
-from .forward import forward
-from .fronts import solve_tree
+from .algebra.linear import cholesky, cholesky_solve
 from .groups import GROUPS, unpack_fronts, unpack_internal, unpack_tables, unpack_work
-from .linear import cholesky, cholesky_solve
-from .loads import contact_table, input_columns, loop_closure, tendon_lengths
-from .newton import CONVERGED, SINGULAR, alpha_step, statics
+from .loads.together import contact_table, input_columns, loop_closure, tendon_lengths
 from .packing import Packed, pack
-from .prescribed import clear_known, eliminate
-from .residual import residual, residual_tangent
-from .tangent import tangent
+from .recursion.blocks import all_columns
+from .recursion.composite import mass_matrix
+from .recursion.dynamics import newton_euler
+from .recursion.forward import forward
+from .recursion.tangent import tangent
+from .solve.articulated import SIX, factor_mass_tree
+from .solve.balance import power_balance
+from .solve.factors import factor_tangent, solve_tangent
+from .solve.fronts import solve_tree
+from .solve.newton import CONVERGED, SINGULAR, alpha_step, statics
+from .solve.prescribed import clear_known, eliminate
+from .solve.residual import residual, residual_tangent
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
 

@@ -4,17 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .contact import Contact
-from .efforts import Efforts
-from .fronts import Fronts
-from .internal import Internal
 from .layout import I1, Tables, Work
-from .loops import Loops
+from .loads.contact import Contact
+from .loads.efforts import Efforts
+from .loads.internal import Internal
+from .loads.loops import Loops
+from .loads.tendons import Tendons
+from .loads.user import User
+from .loads.water import Water
+from .loads.wrenches import Wrenches
 from .packing import unpacker
-from .tendons import Tendons
-from .user import User
-from .water import Water
-from .wrenches import Wrenches
+from .solve.fronts import Fronts
 
 
 class Units(NamedTuple):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .links import Body, Rod
 from .pose import skew
-from .sections import Annulus, Circle, CustomSection, Dimension, Section
+from .rods.sections import Annulus, Circle, CustomSection, Dimension, Section
 from .shapes import Sphere
 from .validate import choice, dimensions, finite, flag, interval, non_negative, positive, reals, vector
 

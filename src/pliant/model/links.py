@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..basis import check_independent
-from ..quadrature import default_points, merge_points
 from .cost import check_rod
 from .joints import Fixed, Joint
 from .pose import Pose, PoseLike, as_pose
-from .sections import Material, Section, damping_density, inertia_density, stiffness_density
+from .rods.basis import check_independent
+from .rods.quadrature import default_points, merge_points
+from .rods.sections import Material, Section, damping_density, inertia_density, stiffness_density
+from .rods.strains import STRAIN_NAMES, Strains
 from .shapes import Inertia, Shape
-from .strains import STRAIN_NAMES, Strains
 from .validate import LARGEST, choice, finite, flag, integer, interval, positive, reals
 
 __all__ = ["Body", "Density", "Frame", "Link", "ReferenceStrain", "Rod", "constant_strain", "helix"]

@@ -47,7 +47,7 @@ class Loop:
 
     Notes
     -----
-    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loops`).
+    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loads.loops`).
     """
 
     a: Frame

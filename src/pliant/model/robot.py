@@ -18,9 +18,9 @@ from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain,
 from .loads import FIELD, Contact, Dipole, DistributedWrench, Obstacle, PointWrench
 from .loops import Loop
 from .pose import PoseLike, as_pose
-from .sections import Material, Section
+from .rods.sections import Material, Section
+from .rods.strains import STRAIN_NAMES, Strains
 from .shapes import Inertia, Shape
-from .strains import STRAIN_NAMES, Strains
 from .surroundings import Surroundings
 from .user import UserLoad
 from .validate import name as checked_name

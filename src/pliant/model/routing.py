@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..quadrature import SAME_POINT, check_breakpoints, merge_points
 from .cost import PIECES, SAMPLES, check_pieces
 from .links import Link
+from .rods.quadrature import SAME_POINT, check_breakpoints, merge_points
 from .validate import choice, finite, interval, positive, vector
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .links import Rod
 from .loads import FIELD
-from .strains import STRAIN_NAMES, STRAIN_UNITS
+from .rods.strains import STRAIN_NAMES, STRAIN_UNITS
 
 if TYPE_CHECKING:
     from .robot import Robot

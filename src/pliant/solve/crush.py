@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.tendons import L_N, L_PHI, L_TENDON, L_V, V_FRICTION
+from ..kernels.loads.tendons import L_N, L_PHI, L_TENDON, L_V, V_FRICTION
 from ..system import System
 from .balance import static_tangent
 from .closure import null_space

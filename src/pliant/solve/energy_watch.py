@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class _Parts(NamedTuple):
-    """Energies [J] of a state and the power [W] of loads and damping; see `kernels.balance`."""
+    """Energies [J] of a state and the power [W] of loads and damping; see `kernels.solve.balance`."""
 
     kinetic: float
     gravitational: float

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
-from ..kernels.newton import CONVERGED, SINGULAR
+from ..kernels.solve.newton import CONVERGED, SINGULAR
 from ..model.validate import interval
 from ..system import LinearSolver, System
 from .result import Statistics

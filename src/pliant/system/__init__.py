@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels import kinematics as kernels
-from ..kernels.tendons import V_REST
+from ..kernels.loads.tendons import V_REST
+from ..kernels.recursion import kinematics as kernels
 from ..model.links import Rod
 from ..model.robot import Robot
 from .arguments import needs_system, numbers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels import engine
-from ..kernels.contact import T_CONTACT, T_FIRST, T_FORCE, T_GAP, T_NORMAL, T_POINT, T_SECOND, TABLE_WIDTH
+from ..kernels.loads.contact import T_CONTACT, T_FIRST, T_FORCE, T_GAP, T_NORMAL, T_POINT, T_SECOND, TABLE_WIDTH
 from .core import Array
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def find_contacts(system: Core, q: Array, v: Array, within: float) -> Contacts:
 
 
 def contact_table(system: Core, q: Array, v: Array, within: float) -> Array:
-    """The engine's table of contacts, (n, TABLE_WIDTH), points relative to its moving origin; see `kernels.contact`."""
+    """The engine's table of contacts, (n, TABLE_WIDTH), points relative to its moving origin; see `kernels.loads.contact`."""
     rows = ROWS
     while True:
         table, p = np.zeros((1, rows, TABLE_WIDTH)), np.zeros(engine.PARAMETERS)

@@ -9,16 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..assembly import LinkInfo, anchor_of, assemble, internal_tables
-from ..elimination import plan_elimination
-from ..kernels import engine, layout, manifold
-from ..kernels.wrenches import P_INPUT, P_MOMENT
+from ..compile.assembly import LinkInfo, anchor_of, assemble, internal_tables
+from ..compile.elimination import plan_elimination
+from ..compile.places import Anchor
+from ..kernels import engine, layout
+from ..kernels.algebra import manifold
+from ..kernels.loads.wrenches import P_INPUT, P_MOMENT
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
+from ..model.rods.quadrature import Grid
 from ..model.units import FORCES, RATES, coordinates, dofs, input_units
 from ..model.validate import finite, unknown_name
-from ..places import Anchor
-from ..quadrature import Grid
 from .arguments import checked, numbers
 
 __all__ = ["Array", "Core", "FrameLike", "Inputs", "Probe", "Reference"]

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from ..kernels import engine, internal
+from ..kernels import engine
 from ..kernels.groups import CABLES
-from ..kernels.newton import CONVERGED
-from ..kernels.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
+from ..kernels.loads import internal
+from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
+from ..kernels.solve.newton import CONVERGED
 from ..model.validate import choice
 from .core import Array, Core, Inputs
 
@@ -368,7 +369,7 @@ class Dynamics(Core):
         return x
 
     def mass_storage(self, method: Algorithm = "auto") -> Array:
-        """Memory for the factors of the mass matrix: one square matrix, or the store of `kernels.fronts`."""
+        """Memory for the factors of the mass matrix: one square matrix, or the store of `kernels.solve.fronts`."""
         choice("method", method, ("auto", "composite", "articulated"))
         if method == "articulated" or (method == "auto" and self._elimination.for_mass):
             return self._store

@@ -7,9 +7,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels import internal, layout
-from ..kernels import kinematics as kernels
-from ..kernels.water import W_CENTRE, W_MASS, W_POS, W_ROT
+from ..kernels import layout
+from ..kernels.loads import internal
+from ..kernels.loads.water import W_CENTRE, W_MASS, W_POS, W_ROT
+from ..kernels.recursion import kinematics as kernels
 from ..model.validate import choice
 from .core import Array, Core
 

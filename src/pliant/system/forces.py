@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..kernels import engine
-from ..kernels.loops import ANGLE, HELIX
-from ..kernels.tendons import T_FORCE, T_LENGTH
+from ..kernels.loads.loops import ANGLE, HELIX
+from ..kernels.loads.tendons import T_FORCE, T_LENGTH
 from ..model.actuators import InternalStress
 from ..model.links import Link
 from ..model.loops import ROW_UNITS

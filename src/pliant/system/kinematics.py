@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import lie
-from ..assembly import LinkInfo, block_integrals, step_values
-from ..kernels import kinematics as kernels
+from ..compile.assembly import LinkInfo, block_integrals, step_values
+from ..compile.places import Anchor
 from ..kernels import layout
+from ..kernels.recursion import kinematics as kernels
 from ..model.links import Link, Rod
+from ..model.rods.quadrature import Grid
 from ..model.validate import choice, integer
-from ..places import Anchor
-from ..quadrature import Grid
 from .core import Array, Core, FrameLike, Probe, Reference
 
 __all__ = ["Kinematics"]

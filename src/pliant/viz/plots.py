@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
-from ..model.strains import STRAIN_NAMES, STRAIN_UNITS
+from ..model.rods.strains import STRAIN_NAMES, STRAIN_UNITS
 from ..model.units import FORCES
 from ..model.validate import choice, unknown_name
 from ..system import FrameLike, System

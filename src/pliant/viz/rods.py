@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..model.links import Frame, Rod
 from ..model.robot import Robot
-from ..model.sections import Annulus, Circle, Rectangle, Section
+from ..model.rods.sections import Annulus, Circle, Rectangle, Section
 from .meshes import Skin, skin
 
 __all__ = ["places", "rod_skin", "rod_stations", "thin_radius"]

@@ -1,0 +1,74 @@
+"""Where links and their points are in the table of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..model.links import Frame, Link, Rod
+from ..model.pose import Pose
+from ..model.robot import Robot
+from ..model.rods.quadrature import SAME_POINT, Grid
+
+__all__ = ["Anchor", "Places", "as_rows"]
+
+
+def as_rows(rows: Sequence[Any], width: int, dtype: type = np.float64) -> Any:
+    """A table (len(rows), width), also of no rows."""
+    return np.array(rows, dtype=dtype).reshape(-1, width)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A frame in the step table: the end of a step (−1: the world) and a fixed offset from it."""
+
+    step: int
+    offset: Pose
+
+    def then(self, offset: Pose) -> Anchor:
+        """The anchor at a further fixed offset."""
+        return Anchor(self.step, self.offset @ offset)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where links and their points are in the tables."""
+
+    robot: Robot
+    grids: Mapping[str, Grid]
+    anchors: Mapping[str, Sequence[Anchor]]
+    q0: Mapping[str, int]
+    v0: Mapping[str, int]
+
+    def anchor(self, frame: Frame) -> Anchor:
+        """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
+        if frame.link == "world":
+            return Anchor(-1, frame.offset)
+        if frame.link not in self.grids:
+            return self.anchors[frame.link][0].then(frame.offset)
+        X = 1.0 if frame.X is None else frame.X
+        points = self.grids[frame.link].X
+        k = int(np.argmin(np.abs(points - X)))
+        if abs(points[k] - X) > SAME_POINT:
+            raise ValueError(
+                f"X = {X:g} on rod {frame.link!r} is not a point of the compiled robot. Name it before compiling with "
+                f"robot.add_frame('...', rod.at({X:g})); for poses alone, rod_poses works at any X."
+            )
+        return self.anchors[frame.link][k].then(frame.offset)
+
+    def rod(self, name: str) -> tuple[Link, Rod, Grid]:
+        """A rod with its grid."""
+        link = self.robot.link(name)
+        assert isinstance(link.content, Rod)
+        return link, link.content, self.grids[name]
+
+    def strain_q(self, link: Link) -> int:
+        """First strain coordinate of a rod."""
+        return self.q0[link.name] + link.joint.nq
+
+    def strain_v(self, link: Link) -> int:
+        """First strain velocity of a rod."""
+        return self.v0[link.name] + link.joint.nv

@@ -1,0 +1,435 @@
+"""What tendons need beyond a tension along rods: straight stretches between bodies, elasticity and friction.
+
+A straight stretch is a load between two steps (see `law`). The tension of an elastic tendon follows from its length:
+``T = k (ℓ + u − ℓ₀) + c ℓ̇`` where that is positive. With friction the tension falls along the way by ``exp(−μθ)`` (Euler,
+Eytelwein) with the angle θ through which the tendon has turned.
+"""
+
+import numpy as np
+
+from ..._jit import routine
+from ..algebra.dual import get3, get9, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..layout import PE, RE
+from .contact import pair_columns, velocity_at
+from .law import add_cross_terms, clear_laws, subtract_pair, subtract_wrench
+from .tendons import (
+    L_N,
+    L_PHI,
+    L_Q,
+    L_TENDON,
+    L_V,
+    T_DAMP,
+    T_FORCE,
+    T_LENGTH,
+    T_RATE,
+    T_SENSE,
+    T_STIFF,
+    V_DAMP,
+    V_FACTOR,
+    V_FRICTION,
+    V_LENGTH,
+    V_REST,
+    V_SPEED,
+    V_STIFF,
+    strain_rate,
+    tendon_state,
+)
+
+W_FACTOR, W_ANGLE, W_CURVE = (np.int64(k) for k in range(3))
+N0, N3 = np.int64(0), np.int64(3)
+
+
+@routine
+def segment_ends(tendons, m, state):
+    """World positions of the ends of a straight stretch, its unit vector from the second to the first, and its length."""
+    ra, rb = state[tendons.segment[m, 1]], state[tendons.segment[m, 2]]
+    span = tendons.span[m]
+    a = vadd(get3(ra, PE), mv(get9(ra, RE), get3(span, N0)))
+    b = vadd(get3(rb, PE), mv(get9(rb, RE), get3(span, N3)))
+    d = vsub(a, b)
+    size = np.sqrt(vdot(d, d))
+    return a, b, vscale(1.0 / size, d), size
+
+
+@routine
+def measure(tendons, work, q, v):
+    """Lengths and their rates, into work.tension[:, 1:3]; needs the forward pass if there are straight stretches."""
+    w = work.line[6]
+    rate = work.line[5]
+    none = work.line[:0]
+    for k in range(tendons.law.shape[0]):
+        work.tension[k, T_LENGTH] = tendons.value[k, V_LENGTH]
+        work.tension[k, T_RATE] = 0.0
+    for p in range(tendons.point.shape[0]):
+        k = tendons.point[p, L_TENDON]
+        weight = tendons.data[p, 0]
+        work.tension[k, T_LENGTH] += weight * tendon_state(tendons, p, q, w, none)
+        strain_rate(tendons, p, v, rate)
+        for c in range(6):
+            work.tension[k, T_RATE] += weight * w[c] * rate[c]
+    for m in range(tendons.segment.shape[0]):
+        k = tendons.segment[m, 0]
+        a, b, n, size = segment_ends(tendons, m, work.state)
+        va = velocity_at(work.state[tendons.segment[m, 1]], a)
+        vb = velocity_at(work.state[tendons.segment[m, 2]], b)
+        factor = tendons.value[k, V_FACTOR]
+        work.tension[k, T_LENGTH] += factor * size
+        work.tension[k, T_RATE] += factor * vdot(n, vsub(va, vb))
+
+
+@routine
+def set_tensions(tendons, work, q, v, u):
+    """Tension of every tendon with its derivatives, and the factors of friction; see `Work.tension`.
+
+    work.tension (tendons, 6): T, ℓ, ℓ̇, ∂T/∂ℓ, ∂T/∂ℓ̇, sense of sliding. The last is 1 while pulling, −1 while released.
+    """
+    measured = False
+    for k in range(tendons.law.shape[0]):
+        measured = measured or tendons.law[k, 1] == 1 or tendons.value[k, V_SPEED] > 0.0
+    if measured:
+        measure(tendons, work, q, v)
+    for k in range(tendons.law.shape[0]):
+        row = work.tension[k]
+        value = tendons.value[k]
+        force = u[tendons.law[k, 0]] + 0.0 * q[0]
+        row[T_STIFF] = 0.0
+        row[T_DAMP] = 0.0
+        row[T_SENSE] = 1.0
+        if tendons.law[k, 1] == 1:
+            stretch = row[T_LENGTH] + force - value[V_REST]
+            force = value[V_STIFF] * stretch + value[V_DAMP] * row[T_RATE]
+            if stretch.real <= 0.0 or force.real <= 0.0:
+                force = 0.0 * stretch
+            else:
+                row[T_STIFF] = value[V_STIFF]
+                row[T_DAMP] = value[V_DAMP]
+        row[T_FORCE] = force
+        if value[V_FRICTION] != 0.0:
+            if value[V_SPEED] > 0.0:
+                row[T_SENSE] = np.tanh(-row[T_RATE] / value[V_SPEED])
+            set_friction(tendons, work, k, q)
+
+
+@routine
+def turning(tendons, e, q, slope):
+    """Curvature of the tendon's own curve at row e of `wrap`; if `slope` is (2, 6), its derivatives in ξ and ξ′.
+
+    The unit tangent t̂ in section axes turns by c = κ×t̂ + t̂′ per metre; √(|c|² + ε²) − ε is smooth where it is straight.
+    """
+    p = tendons.wrap[e, 0]
+    data = tendons.data[p]
+    o, q0 = tendons.point[p, L_PHI], tendons.point[p, L_Q]
+    zero = 0.0 * q[0]
+    k0, k1, k2 = data[1] + zero, data[2] + zero, data[3] + zero
+    s0, s1, s2 = data[4] + zero, data[5] + zero, data[6] + zero
+    bend = tendons.bend[e]
+    a0, a1, a2 = bend[0] + zero, bend[1] + zero, bend[2] + zero
+    b0, b1, b2 = bend[3] + zero, bend[4] + zero, bend[5] + zero
+    for k in range(tendons.point[p, L_N]):
+        c = tendons.comp[o + k]
+        x = tendons.phi[o + k] * q[q0 + k]
+        y = tendons.slope[o + k] * q[q0 + k]
+        if c == 0:
+            k0 += x
+            a0 += y
+        elif c == 1:
+            k1 += x
+            a1 += y
+        elif c == 2:
+            k2 += x
+            a2 += y
+        elif c == 3:
+            s0 += x
+            b0 += y
+        elif c == 4:
+            s1 += x
+            b1 += y
+        else:
+            s2 += x
+            b2 += y
+    kappa = (k0, k1, k2)
+    d, d1, d2 = get3(data, np.int64(7)), get3(data, np.int64(10)), get3(bend, np.int64(6))
+    t = vadd(vadd((s0, s1, s2), vcross(kappa, d)), d1)
+    t1 = vadd(vadd(vadd((b0, b1, b2), vcross((a0, a1, a2), d)), vcross(kappa, d1)), d2)
+    size = np.sqrt(vdot(t, t))
+    n = vscale(1.0 / size, t)
+    along = vdot(n, t1)
+    g = vscale(1.0 / size, vaxpy(-along, n, t1))
+    c = vadd(vcross(kappa, n), g)
+    eps = 1e-5
+    root = np.sqrt(vdot(c, c) + eps * eps)
+    if slope.shape[0] == 2:
+        one = 1.0 + zero
+        for m in range(12):
+            comp = m % 6
+            e3 = (
+                one if comp % 3 == 0 else 0.0 * one,
+                one if comp % 3 == 1 else 0.0 * one,
+                one if comp % 3 == 2 else 0.0 * one,
+            )
+            none = vscale(0.0, e3)
+            dk = e3 if m < 3 else none
+            dt = vcross(e3, d) if m < 3 else (e3 if m < 6 else none)
+            dt1 = vcross(e3, d1) if m < 3 else none
+            if m >= 6:
+                dt1 = vcross(e3, d) if m < 9 else e3
+            dn = vscale(1.0 / size, vaxpy(-vdot(n, dt), n, dt))
+            dg = vaxpy(-along, dn, vaxpy(-vdot(n, dt1) - vdot(dn, t1), n, dt1))
+            dg = vscale(1.0 / size, vaxpy(-vdot(n, dt), g, dg))
+            dc = vadd(vadd(vcross(dk, n), vcross(kappa, dn)), dg)
+            slope[m // 6, comp] = vdot(c, dc) / root
+    return root - eps
+
+
+@routine
+def set_friction(tendons, work, k, q):
+    """Angles and factors exp(−μθ) along tendon k, into work.wrapped (wraps + segments, 3)."""
+    first, end = tendons.law[k, 2], tendons.law[k, 3]
+    wraps = tendons.wrap.shape[0]
+    none = work.line[:0]
+    for e in range(first, end):
+        work.wrapped[e, W_CURVE] = turning(tendons, e, q, none)
+    scale = tendons.value[k, V_FRICTION] * work.tension[k, T_SENSE]
+    for e in range(first, end):
+        angle = 0.0 * q[0]
+        for m in range(end - first):
+            angle += tendons.turn[e, m] * work.wrapped[first + m, W_CURVE]
+        work.wrapped[e, W_ANGLE] = angle
+        work.wrapped[e, W_FACTOR] = np.exp(-scale * angle)
+        work.factor[tendons.wrap[e, 0]] = work.wrapped[e, W_FACTOR]
+    for s in range(tendons.segment.shape[0]):
+        if tendons.segment[s, 0] == k:
+            angle = 0.0 * q[0]
+            for m in range(end - first):
+                angle += tendons.turn[wraps + s, m] * work.wrapped[first + m, W_CURVE]
+            work.wrapped[wraps + s, W_ANGLE] = angle
+            work.wrapped[wraps + s, W_FACTOR] = np.exp(-scale * angle)
+
+
+# ---------------------------------------------------------------- straight stretches
+
+
+@routine
+def segment_force(tendons, work, m):
+    """Tension in a straight stretch."""
+    k = tendons.segment[m, 0]
+    force = work.tension[k, T_FORCE] * tendons.value[k, V_FACTOR]
+    if tendons.value[k, V_FRICTION] != 0.0:
+        force = force * work.wrapped[tendons.wrap.shape[0] + m, W_FACTOR]
+    return force
+
+
+@routine
+def apply_segments(tendons, work):
+    """Subtract the pull of straight stretches from the wrenches of their steps."""
+    for m in range(tendons.segment.shape[0]):
+        force = segment_force(tendons, work, m)
+        if force == 0.0:
+            continue
+        a, b, n, _size = segment_ends(tendons, m, work.state)
+        F = vscale(-force, n)
+        i, j = tendons.segment[m, 1], tendons.segment[m, 2]
+        if i >= 0:
+            subtract_wrench(work.state[i], a, vscale(0.0, F), F)
+        if j >= 0:
+            subtract_wrench(work.state[j], b, vscale(0.0, F), vscale(-1.0, F))
+
+
+@routine
+def segment_tangents(t, tendons, work, cross, cq, out):
+    """Matrices K of straight stretches at constant tension; with `cross`, what couples their two steps instead."""
+    A, B, spare = work.law[0], work.law[1], work.law[2]
+    for m in range(tendons.segment.shape[0]):
+        force = segment_force(tendons, work, m)
+        i, j = tendons.segment[m, 1], tendons.segment[m, 2]
+        if force == 0.0 or (cross and (i < 0 or j < 0)):
+            continue
+        a, _b, n, size = segment_ends(tendons, m, work.state)
+        F = vscale(-force, n)
+        M = vscale(0.0, F)
+        clear_laws(A, B)
+        for r in range(3):
+            for c in range(3):
+                A[3 + r, 3 + c] = force / size * (n[r] * n[c] - (1.0 if r == c else 0.0))
+        if cross:
+            pair_columns(t, work, i, j, work.pair)
+            add_cross_terms(work, i, j, a, M, F, A, B, spare, cq, work.pair, out)
+        else:
+            subtract_pair(work, i, j, a, M, F, A, B, spare)
+
+
+# ---------------------------------------------------------------- tensions that depend on the motion
+
+
+@routine
+def clear_gradient(out):
+    """Zero all rows."""
+    for r in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[r, k] = 0.0
+
+
+@routine
+def add_segment_row(t, work, i, j, x, F, scale, y):
+    """y (nv,) += scale (Jᵢ − Jⱼ)ᵀ (x × F; F)."""
+    pair_columns(t, work, i, j, work.pair)
+    m = vcross(x, F)
+    Ji, Jj = work.pair[0], work.pair[1]
+    for k in range(y.shape[0]):
+        y[k] += scale * (
+            m[0] * (Ji[0, k] - Jj[0, k])
+            + m[1] * (Ji[1, k] - Jj[1, k])
+            + m[2] * (Ji[2, k] - Jj[2, k])
+            + F[0] * (Ji[3, k] - Jj[3, k])
+            + F[1] * (Ji[4, k] - Jj[4, k])
+            + F[2] * (Ji[5, k] - Jj[5, k])
+        )
+
+
+@routine
+def gradients(t, tendons, work, k, q, v, cq, cv, rate, out):
+    """Derivatives of tendon k's length: out (4, nv) gets
+
+    0: its generalised force per unit tension (∂ℓ/∂q without friction), 1: ∂ℓ/∂q, 2: cq ∂ℓ̇/∂q + cv ∂ℓ/∂q (if `rate`),
+    3: the first weighted by the turning angle. The columns of the steps must be known (after `rod_columns`).
+    """
+    clear_gradient(out)
+    w, xi = work.line[6], work.line6[0]
+    K = work.line[:6]
+    wraps = tendons.wrap.shape[0]
+    rubs = tendons.value[k, V_FRICTION] != 0.0
+    for p in range(tendons.point.shape[0]):
+        if tendons.point[p, L_TENDON] != k:
+            continue
+        weight = tendons.data[p, 0]
+        tendon_state(tendons, p, q, w, K)
+        o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
+        factor = work.factor[p]
+        if rate:
+            strain_rate(tendons, p, v, xi)
+        for i in range(tendons.point[p, L_N]):
+            c = tendons.comp[o + i]
+            g = weight * tendons.phi[o + i]
+            out[0, v0 + i] += factor * g * w[c]
+            out[1, v0 + i] += g * w[c]
+            if rate:
+                y = 0.0 * w[c]
+                for j in range(6):
+                    y += K[c, j] * xi[j]
+                out[2, v0 + i] += g * (cq * y + cv * w[c])
+    if rubs:
+        for e in range(tendons.law[k, 2], tendons.law[k, 3]):
+            p = tendons.wrap[e, 0]
+            tendon_state(tendons, p, q, w, K)
+            o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
+            f = tendons.data[p, 0] * work.wrapped[e, W_FACTOR] * work.wrapped[e, W_ANGLE]
+            for i in range(tendons.point[p, L_N]):
+                out[3, v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
+    for m in range(tendons.segment.shape[0]):
+        if tendons.segment[m, 0] != k:
+            continue
+        a, b, n, size = segment_ends(tendons, m, work.state)
+        i, j = tendons.segment[m, 1], tendons.segment[m, 2]
+        sign = tendons.value[k, V_FACTOR]
+        factor, angle = sign + 0.0 * size, 0.0 * size
+        if rubs:
+            factor, angle = sign * work.wrapped[wraps + m, W_FACTOR], work.wrapped[wraps + m, W_ANGLE]
+        add_segment_row(t, work, i, j, a, n, sign, out[1])
+        add_segment_row(t, work, i, j, a, n, factor, out[0])
+        if rubs:
+            add_segment_row(t, work, i, j, a, n, factor * angle, out[3])
+        if rate:
+            va, vb = velocity_at(work.state[i], a), velocity_at(work.state[j], b)
+            d = vsub(va, vb)
+            y = vscale(1.0 / size, vaxpy(-vdot(n, d), n, d))
+            # δℓ̇ = y·(δxᵢ − δxⱼ) + n·(rᵢ − rⱼ) − δθᵢ·(n × ẋᵢ) + δθⱼ·(n × ẋⱼ)
+            mi, mj = vsub(vcross(a, y), vcross(n, va)), vsub(vcross(b, y), vcross(n, vb))
+            mr = vcross(a, n)
+            Ji, Jj, Ri, Rj = work.pair[0], work.pair[1], work.pair[2], work.pair[3]
+            for c in range(out.shape[1]):
+                for r in range(3):
+                    out[2, c] += cq * (mi[r] * Ji[r, c] - mj[r] * Jj[r, c] + y[r] * (Ji[3 + r, c] - Jj[3 + r, c]))
+                    out[2, c] += mr[r] * (Ri[r, c] - Rj[r, c]) + n[r] * (Ri[3 + r, c] - Rj[3 + r, c])
+
+
+@routine
+def add_outer(x, scale, y, out):
+    """out += scale x yᵀ."""
+    for i in range(out.shape[0]):
+        f = scale * x[i]
+        if f != 0.0:
+            row = out[i]
+            for j in range(out.shape[1]):
+                row[j] += f * y[j]
+
+
+@routine
+def add_tension_tangents(t, tendons, work, q, v, cq, cv, out):
+    """What the change of tensions with length, rate and turning angle adds to the tangent."""
+    g = work.gradient
+    for k in range(tendons.law.shape[0]):
+        row = work.tension[k]
+        friction = tendons.value[k, V_FRICTION]
+        slips = friction != 0.0 and tendons.value[k, V_SPEED] > 0.0
+        if row[T_STIFF] == 0.0 and row[T_DAMP] == 0.0 and friction == 0.0:
+            continue
+        rate = row[T_DAMP] != 0.0 or slips
+        gradients(t, tendons, work, k, q, v, cq, cv, rate, g)
+        add_outer(g[0], cq * row[T_STIFF], g[1], out)
+        if rate:
+            add_outer(g[0], row[T_DAMP], g[2], out)
+        if slips:
+            # the sense tanh(−ℓ̇/v) changes all factors exp(−μ sense θ)
+            sense = row[T_SENSE]
+            add_outer(g[3], row[T_FORCE] * friction * (1.0 - sense * sense) / tendons.value[k, V_SPEED], g[2], out)
+        if friction != 0.0 and cq != 0.0:
+            add_turning_tangent(t, tendons, work, k, q, -cq * row[T_FORCE] * friction * row[T_SENSE], out)
+
+
+@routine
+def add_turning_tangent(t, tendons, work, k, q, scale, out):
+    """out += scale Σ f (∂ℓ/∂q)ₚ ∂θₚ/∂q over the points and straight stretches of tendon k."""
+    w, slope, none = work.line[6], work.line[4:6], work.line[:0]
+    left, right = work.gradient[1], work.gradient[2]
+    first, end = tendons.law[k, 2], tendons.law[k, 3]
+    wraps = tendons.wrap.shape[0]
+    for m in range(end - first):
+        for i in range(left.shape[0]):
+            left[i] = 0.0
+            right[i] = 0.0
+        for e in range(first, end):
+            p = tendons.wrap[e, 0]
+            f = tendons.turn[e, m] * work.wrapped[e, W_FACTOR] * tendons.data[p, 0]
+            if f != 0.0:
+                tendon_state(tendons, p, q, w, none)
+                o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
+                for i in range(tendons.point[p, L_N]):
+                    left[v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
+        for s in range(tendons.segment.shape[0]):
+            f = tendons.turn[wraps + s, m]
+            if tendons.segment[s, 0] == k and f != 0.0:
+                a, _b, n, _size = segment_ends(tendons, s, work.state)
+                scaled = f * work.wrapped[wraps + s, W_FACTOR]
+                add_segment_row(t, work, tendons.segment[s, 1], tendons.segment[s, 2], a, n, scaled, left)
+        turning(tendons, first + m, q, slope)
+        p = tendons.wrap[first + m, 0]
+        o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
+        for i in range(tendons.point[p, L_N]):
+            c = tendons.comp[o + i]
+            right[v0 + i] += slope[0, c] * tendons.phi[o + i] + slope[1, c] * tendons.slope[o + i]
+        add_outer(left, scale, right, out)
+
+
+@routine
+def tendon_potential(tendons, work):
+    """Potential energy of tensions (T ℓ, or that of the elastic stretch), and the size of its parts; after `set_tensions`."""
+    energy = 0.0
+    size = 0.0
+    for k in range(tendons.law.shape[0]):
+        row = work.tension[k]
+        part = row[T_FORCE] * row[T_LENGTH]
+        if tendons.law[k, 1] == 1:
+            part = 0.5 * row[T_FORCE] * row[T_FORCE] / tendons.value[k, V_STIFF]
+        energy += part
+        size += abs(part)
+    return energy, size

@@ -1,0 +1,573 @@
+"""Contact of points of the robot with obstacles, and between rods.
+
+A point is a sphere of the rod's local radius, for contact between rods a capsule along the rod's axis. The law is
+
+``fₙ = k δᵖ (1 + d δ̇)`` (Hertz, [002] eq. 57, with Hunt and Crossley's damping d), never negative,
+``F = fₙ (n − μ vₜ / √(|vₜ|² + v₀²))`` (Coulomb, regularised at the speed v₀), at the surface of the sphere or capsule,
+
+with the penetration δ, the normal n and the sliding velocity vₜ there. Its derivatives are exact on each side of δ = 0.
+
+Forces are computed in two places, `obstacle_force` and `capsule_contact`. The residual, its derivatives and the table for
+the user (`write_contacts`) all start from their answers, so that what is reported is what acts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._jit import inline, routine
+from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..layout import COL0, COLS, F2, I2, KIND, PARENT, PE, RE, ROD, S_BLOCK, S_PHI, VE
+from .law import add_cross_terms, subtract_law, subtract_pair, subtract_wrench
+from .shapes import distance
+
+
+class Contact(NamedTuple):
+    """Contact points, obstacles and who may touch whom, as arrays; constant after compile."""
+
+    point: I2  # (points, 1) step
+    ball: F2  # (points, 6) centre in the step's frame, radius, half length of the capsule along the step's x, weight
+    shape: I2  # (shapes, 3) kind, step that it is fixed to (−1: the world), 1 if the robot is inside
+    place: F2  # (shapes, 15) pose in the frame of its step, sizes
+    touch: I2  # (contacts, 4) first and end of a range of points, shape, law
+    rods: I2  # (pairs, 5) two ranges of points (the same for contact of a rod with itself), law
+    skip: I2  # (points, points) 1 for two capsules that never touch (neighbours along a rod, joined at rest); empty without rods
+    law: F2  # (laws, 5) k, p, d, μ, v₀
+
+
+C_FIRST, C_END, C_SHAPE, C_LAW = (np.int64(k) for k in range(4))
+R_LAW = np.int64(4)
+FORCES, MATRICES, CROSS, ENERGY, TABLE = (np.int64(k) for k in range(5))  # what `visit_rods` is asked for
+# columns of the table of contacts: number of the contact, its two points (−1: an obstacle), gap, where the force acts, the
+# direction away from the second, the force on the first
+T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE = (np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10))
+TABLE_WIDTH = 13
+N0, N9 = np.int64(0), np.int64(9)
+NOBODY = np.int64(-1)
+
+
+@inline
+def turn(R, o):
+    """A row-wise rotation's column o."""
+    return (R[o], R[3 + o], R[6 + o])
+
+
+@routine
+def centre_of(contact, k, state):
+    """World position of a contact point."""
+    row = state[contact.point[k, 0]]
+    return vadd(get3(row, PE), mv(get9(row, RE), get3(contact.ball[k], N0)))
+
+
+@routine
+def shape_frame(contact, s, state):
+    """Pose of an obstacle."""
+    row = state[contact.shape[s, 1]]
+    R = get9(row, RE)
+    place = contact.place[s]
+    return mm(R, get9(place, N0)), vadd(get3(row, PE), mv(R, get3(place, N9)))
+
+
+@routine
+def velocity_at(row, x):
+    """Velocity of the point x of a step."""
+    return vadd(get3(row, VE + 3), vcross(get3(row, VE), x))
+
+
+@routine
+def normal_force(law, weight, depth, n, v):
+    """fₙ, its derivative with respect to the depth, and k δᵖ d (0 where the damping would pull)."""
+    k, p, d = weight * law[0], law[1], law[2]
+    rate = 1.0 - d * vdot(n, v)
+    power = k * depth ** (p - 1.0)
+    if rate.real <= 0.0:
+        return 0.0 * power, 0.0 * power, 0.0 * power
+    return power * depth * rate, p * power * rate, power * depth * d
+
+
+@routine
+def contact_force(law, weight, depth, n, v, w, rho):
+    """Force at the surface point c + ρ of a sphere with velocity v at its centre c and angular velocity w (relative)."""
+    fn, _slope, _damp = normal_force(law, weight, depth, n, v)
+    mu = law[3]
+    if mu == 0.0:
+        return vscale(fn, n)
+    vc = vadd(v, vcross(w, rho))
+    vt = vaxpy(-vdot(n, vc), n, vc)
+    s = np.sqrt(vdot(vt, vt) + law[4] * law[4])
+    return vscale(fn, vaxpy(-mu / s, vt, n))
+
+
+@routine
+def force_column(law, weight, depth, n, v, w, rho, dn, dx, dv, dw, along, drho):
+    """Change of the moment about the centre and of the force for small changes of n, centre, velocities, ρ.
+
+    `along` is how far the contact slides along the axis of a capsule; it is part of the change of ρ.
+    """
+    fn, slope, damp = normal_force(law, weight, depth, n, v)
+    dfn = -slope * vdot(n, dx) - damp * (vdot(dn, v) + vdot(n, vadd(dv, vcross(w, along))))
+    mu = law[3]
+    t = n
+    dt = dn
+    if mu != 0.0:
+        vc = vadd(v, vcross(w, rho))
+        vn = vdot(n, vc)
+        vt = vaxpy(-vn, n, vc)
+        s = np.sqrt(vdot(vt, vt) + law[4] * law[4])
+        dvc = vadd(dv, vadd(vcross(dw, rho), vcross(w, drho)))
+        dvt = vsub(vaxpy(-vdot(n, dvc) - vdot(dn, vc), n, dvc), vscale(vn, dn))
+        t = vaxpy(-mu / s, vt, n)
+        dt = vadd(dn, vsub(vscale(mu * vdot(vt, dvt) / (s * s * s), vt), vscale(mu / s, dvt)))
+    F = vscale(fn, t)
+    dF = vadd(vscale(dfn, t), vscale(fn, dt))
+    return vadd(vcross(drho, F), vcross(rho, dF)), dF
+
+
+@inline
+def unit(k, one):
+    """A unit vector; zero for k outside 0, 1, 2."""
+    zero = 0.0 * one
+    return (one if k == 0 else zero, one if k == 1 else zero, one if k == 2 else zero)
+
+
+@routine
+def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B):
+    """Matrices A and B (see `law`) of a contact: δn = normal (3, 6) δp; the contact slides by slide (6,) δp along `axis`."""
+    one = 1.0 + 0.0 * depth
+    zero = vscale(0.0 * one, n)
+    for k in range(6):
+        dn = (normal[0, k], normal[1, k], normal[2, k])
+        along = vscale(slide[k], axis)
+        drho = vaxpy(-radius, dn, along)
+        dM, dF = force_column(law, weight, depth, n, v, w, rho, dn, unit(k - 3, one), zero, zero, along, drho)
+        for c in range(3):
+            A[c, k] = dM[c]
+            A[3 + c, k] = dF[c]
+        dM, dF = force_column(law, weight, depth, n, v, w, rho, zero, zero, unit(k - 3, one), unit(k, one), zero, zero)
+        for c in range(3):
+            B[c, k] = dM[c]
+            B[3 + c, k] = dF[c]
+
+
+# ---------------------------------------------------------------- points and obstacles
+
+
+@routine
+def obstacle_force(contact, law, m, row, other, depth, c, n):
+    """Relative velocities v (at the centre c) and w of point m, which is `depth` inside an obstacle, and the force F on it."""
+    v = vsub(velocity_at(row, c), velocity_at(other, c))
+    w = vsub(get3(row, VE), get3(other, VE))
+    return v, w, contact_force(law, contact.ball[m, 5], depth, n, v, w, vscale(-contact.ball[m, 3], n))
+
+
+@routine
+def apply_obstacle(contact, k, state):
+    """Forces of one obstacle on a range of points."""
+    s = contact.touch[k, C_SHAPE]
+    j = contact.shape[s, 1]
+    other = state[j]
+    R, p = shape_frame(contact, s, state)
+    law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
+    for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+        c = centre_of(contact, m, state)
+        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        radius = contact.ball[m, 3]
+        depth = radius - d
+        if depth.real <= 0.0:
+            continue
+        row = state[contact.point[m, 0]]
+        _v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
+        M = vcross(vscale(-radius, n), F)
+        subtract_wrench(row, c, M, F)
+        if j >= 0:
+            subtract_wrench(other, c, vscale(-1.0, M), vscale(-1.0, F))
+
+
+@routine
+def write_obstacle(contact, k, work, table):
+    """Contacts of one obstacle into the table of `write_contacts`."""
+    s = contact.touch[k, C_SHAPE]
+    R, p = shape_frame(contact, s, work.state)
+    other = work.state[contact.shape[s, 1]]
+    law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
+    for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+        c = centre_of(contact, m, work.state)
+        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        depth = contact.ball[m, 3] - d
+        F = vscale(0.0, n)
+        if depth.real > 0.0:
+            row = work.state[contact.point[m, 0]]
+            _v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
+        write_row(contact, work, table, contact.touch[k, C_LAW], m, NOBODY, depth, c, n, F)
+
+
+@routine
+def obstacle_tangent(t, work, contact, k, cross, cq, out):
+    """Matrices K and N of one obstacle; with `cross`, what couples the two steps instead."""
+    state = work.state
+    s = contact.touch[k, C_SHAPE]
+    j = contact.shape[s, 1]
+    if cross and j < 0:
+        return
+    other = state[j]
+    R, p = shape_frame(contact, s, state)
+    law = contact.law[contact.touch[k, C_LAW]]
+    size = contact.place[s, 12:]
+    inside = contact.shape[s, 2] != 0
+    A, B, spare = work.law[0], work.law[1], work.law[2]
+    normal, slide = work.line[:3], work.line[3]
+    for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+        i = contact.point[m, 0]
+        c = centre_of(contact, m, state)
+        d, n, H = distance(contact.shape[s, 0], inside, size, R, p, c)
+        radius = contact.ball[m, 3]
+        depth = radius - d
+        if depth.real <= 0.0:
+            continue
+        for r in range(3):
+            for col in range(3):
+                normal[r, col] = 0.0
+                normal[r, 3 + col] = H[3 * r + col]
+        for r in range(6):
+            slide[r] = 0.0
+        rho = vscale(-radius, n)
+        v, w, F = obstacle_force(contact, law, m, state[i], other, depth, c, n)
+        M = vcross(rho, F)
+        put_law(law, contact.ball[m, 5], depth, n, v, w, rho, radius, normal, slide, n, A, B)
+        if cross:
+            pair_columns(t, work, i, j, work.pair)
+            add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
+        elif j < 0:
+            subtract_law(work, i, c, M, F, A, B)
+        else:
+            subtract_pair(work, i, j, c, M, F, A, B, spare)
+
+
+# ---------------------------------------------------------------- rods
+
+
+@routine
+def closest(pi, a, hi, pj, b, hj):
+    """Parameters (s, t) of the closest points pᵢ + s a and pⱼ + t b of two segments, and which of them are free."""
+    d = vsub(pi, pj)
+    ab, da, db = vdot(a, b), vdot(d, a), vdot(d, b)
+    det = 1.0 - ab * ab
+    s = 0.0 * ab
+    if det.real > 1e-12:
+        s = (ab * db - da) / det
+    s = clip(s, hi)
+    t = clip(db + ab * s, hj)
+    s = clip(ab * t - da, hi)
+    return s, t, abs(s.real) < hi, abs(t.real) < hj
+
+
+@inline
+def clip(x, limit):
+    """x within ± limit."""
+    if x.real > limit:
+        return 0.0 * x + limit
+    if x.real < -limit:
+        return 0.0 * x - limit
+    return x
+
+
+@routine
+def capsule_contact(contact, k, m, state, law):
+    """Geometry and force of the contact of two capsules; `depth` is not positive if they do not touch.
+
+    Returns depth, centre on the first axis, n, d, a, b, free s, free t, v, w, F.
+    """
+    ri, rj = state[contact.point[k, 0]], state[contact.point[m, 0]]
+    Ri, Rj = get9(ri, RE), get9(rj, RE)
+    a, b = turn(Ri, N0), turn(Rj, N0)
+    pi, pj = centre_of(contact, k, state), centre_of(contact, m, state)
+    s, t, free_s, free_t = closest(pi, a, contact.ball[k, 4], pj, b, contact.ball[m, 4])
+    c = vaxpy(s, a, pi)
+    d = vsub(c, vaxpy(t, b, pj))
+    size = np.sqrt(vdot(d, d))
+    depth = contact.ball[k, 3] + contact.ball[m, 3] - size
+    n = vscale(1.0 / size, d) if size.real > 0.0 else vscale(0.0, d)
+    v = vsub(velocity_at(ri, c), velocity_at(rj, c))
+    w = vsub(get3(ri, VE), get3(rj, VE))
+    F = vscale(0.0 * size, n)
+    if depth.real > 0.0:
+        F = contact_force(law, 1.0, depth, n, v, w, vscale(-contact.ball[k, 3], n))
+    return depth, c, n, d, a, b, free_s, free_t, v, w, F
+
+
+@routine
+def slide_along(a, b, d, free_s, free_t, dtheta, dx):
+    """Changes (δs, δt) of the closest points when the first segment turns and moves, seen from the second."""
+    ab = vdot(a, b)
+    e1 = -vdot(a, dx) - vdot(dtheta, vcross(a, d))
+    e2 = -vdot(b, dx)
+    if free_s and free_t and (1.0 - ab * ab).real > 1e-12:
+        ds = (e1 - ab * e2) / (1.0 - ab * ab)
+        return ds, ab * ds - e2
+    if free_s:
+        return e1, 0.0 * e1
+    if free_t:
+        return 0.0 * e1, -e2
+    return 0.0 * e1, 0.0 * e1
+
+
+@routine
+def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
+    """Matrices K and N of the contact of two capsules; with `cross`, what couples the two steps instead."""
+    depth, c, n, d, a, b, free_s, free_t, v, w, F = capsule_contact(contact, k, m, work.state, law)
+    if depth.real <= 0.0:
+        return
+    A, B, spare = work.law[0], work.law[1], work.law[2]
+    normal, slide = work.line[:3], work.line[3]
+    one = 1.0 + 0.0 * depth
+    size = np.sqrt(vdot(d, d))
+    for col in range(6):
+        dtheta, dx = unit(col, one), unit(col - 3, one)
+        ds, dt = slide_along(a, b, d, free_s, free_t, dtheta, dx)
+        dd = vaxpy(ds, a, vaxpy(-dt, b, dx))
+        dn = vscale(1.0 / size, vaxpy(-vdot(n, dd), n, dd))
+        slide[col] = ds
+        for r in range(3):
+            normal[r, col] = dn[r]
+    radius = contact.ball[k, 3]
+    rho = vscale(-radius, n)
+    M = vcross(rho, F)
+    put_law(law, 1.0, depth, n, v, w, rho, radius, normal, slide, a, A, B)
+    i, j = contact.point[k, 0], contact.point[m, 0]
+    if cross:
+        pair_columns(t, work, i, j, work.pair)
+        add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
+    else:
+        subtract_pair(work, i, j, c, M, F, A, B, spare)
+
+
+@routine
+def pair_columns(t, work, i, j, out):
+    """J of steps i and j, and the mixed columns cq R + cv J of both (after `rod_columns`), at the origin."""
+    step_columns(t, work, i, out[0], out[2])
+    step_columns(t, work, j, out[1], out[3])
+
+
+@routine
+def step_columns(t, work, i, J, R):
+    """Columns J and R of a step in the order of velocities; zero for the world."""
+    for r in range(6):
+        for k in range(J.shape[1]):
+            J[r, k] = 0.0
+            R[r, k] = 0.0
+    if i < 0:
+        return
+    b = t.step[i, S_BLOCK]
+    block = t.block[b]
+    if block[KIND] == ROD:
+        n = block[COLS]
+        o = 2 * t.step[i, S_PHI]
+        for k in range(n):
+            col = t.col_v[block[COL0] + k]
+            for r in range(6):
+                J[r, col] += work.wide1[r, o + n + k]
+                R[r, col] += work.wide1[r, o + k]
+        b = block[PARENT]
+    while b >= 0:
+        block = t.block[b]
+        for k in range(block[COL0], block[COL0] + block[COLS]):
+            col = t.col_v[k]
+            for r in range(6):
+                J[r, col] += work.ends[0, r, k]
+                R[r, col] += work.ends[1, r, k]
+        b = block[PARENT]
+
+
+@routine
+def set_centres(contact, work):
+    """Centres of all capsules, into work.centre."""
+    for pair in range(contact.rods.shape[0]):
+        for side in range(2):
+            for k in range(contact.rods[pair, 2 * side], contact.rods[pair, 2 * side + 1]):
+                c = centre_of(contact, k, work.state)
+                for i in range(3):
+                    work.centre[k, i] = c[i].real
+
+
+@routine
+def bounds(contact, first, end, centre):
+    """Corners of the box around a range of capsules."""
+    low = (1e300, 1e300, 1e300)
+    high = (-1e300, -1e300, -1e300)
+    for k in range(first, end):
+        x, y, z = centre[k, 0], centre[k, 1], centre[k, 2]
+        r = contact.ball[k, 3] + contact.ball[k, 4]
+        low = (min(low[0], x - r), min(low[1], y - r), min(low[2], z - r))
+        high = (max(high[0], x + r), max(high[1], y + r), max(high[2], z + r))
+    return low, high
+
+
+@routine
+def sort_points(contact, pair, centre, sweep, margin):
+    """Broad phase: the points of two ranges, sorted by where they begin along the axis of largest extent.
+
+    sweep (n, 4): point, begin (less `margin`), end, side. Returns the number of points (0 if the boxes around the ranges
+    are further apart than `margin`), and whether both ranges are the same.
+    """
+    rods = contact.rods[pair]
+    same = rods[0] == rods[2]
+    na = rods[1] - rods[0]
+    low, high = bounds(contact, rods[0], rods[1], centre)
+    n = na
+    if not same:
+        other, top = bounds(contact, rods[2], rods[3], centre)
+        for c in range(3):
+            if other[c] > high[c] + margin or low[c] > top[c] + margin:
+                return 0, same
+        low = (min(low[0], other[0]), min(low[1], other[1]), min(low[2], other[2]))
+        high = (max(high[0], top[0]), max(high[1], top[1]), max(high[2], top[2]))
+        n = na + rods[3] - rods[2]
+    axis = 0
+    extent = high[0] - low[0]
+    if high[1] - low[1] > extent:
+        axis = 1
+        extent = high[1] - low[1]
+    if high[2] - low[2] > extent:
+        axis = 2
+    for e in range(n):
+        k = rods[0] + e if e < na else rods[2] + e - na
+        x = centre[k, axis]
+        reach = contact.ball[k, 3] + contact.ball[k, 4]
+        begin = x - reach - margin
+        f = e - 1
+        while f >= 0 and sweep[f, 1] > begin:  # points follow each other along rods, so they are nearly sorted
+            for c in range(4):
+                sweep[f + 1, c] = sweep[f, c]
+            f -= 1
+        sweep[f + 1, 0] = k
+        sweep[f + 1, 1] = begin
+        sweep[f + 1, 2] = x + reach
+        sweep[f + 1, 3] = 0.0 if e < na else 1.0
+    return n, same
+
+
+@routine
+def near(contact, k, m, centre, margin):
+    """Whether two capsules may touch, and are close enough (within `margin`) for a closer look."""
+    x, y, z = centre[k, 0] - centre[m, 0], centre[k, 1] - centre[m, 1], centre[k, 2] - centre[m, 2]
+    reach = contact.ball[k, 3] + contact.ball[k, 4] + contact.ball[m, 3] + contact.ball[m, 4] + margin
+    return x * x + y * y + z * z < reach * reach and contact.skip[k, m] == 0
+
+
+@routine
+def visit_rods(t, work, contact, task, cq, out):
+    """Go through the near pairs of capsules: FORCES, MATRICES K and N, what couples two steps (CROSS), or a TABLE into `out`.
+
+    Returns the potential energy of those that touch (ENERGY).
+    """
+    state = work.state
+    sweep, centre = work.sweep, work.centre
+    energy = 0.0
+    margin = work.message[0].real if task == TABLE else 0.0
+    set_centres(contact, work)
+    for pair in range(contact.rods.shape[0]):
+        law = contact.law[contact.rods[pair, R_LAW]]
+        n, same = sort_points(contact, pair, centre, sweep, margin)
+        for e in range(n):
+            k = int(sweep[e, 0])
+            for f in range(e + 1, n):
+                if sweep[f, 1] > sweep[e, 2]:
+                    break
+                m = int(sweep[f, 0])
+                if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, centre, margin):
+                    continue
+                lower, upper = min(k, m), max(k, m)
+                if task in (MATRICES, CROSS):
+                    capsule_tangent(t, work, contact, lower, upper, law, task == CROSS, cq, out)
+                    continue
+                depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
+                if task == TABLE:
+                    write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
+                elif depth.real > 0.0 and task == ENERGY:
+                    energy += law[0] * depth.real ** (law[1] + 1.0) / (law[1] + 1.0)
+                elif depth.real > 0.0:
+                    M = vcross(vscale(-contact.ball[lower, 3], nn), F)
+                    subtract_wrench(state[contact.point[lower, 0]], c, M, F)
+                    subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
+    return energy
+
+
+@routine
+def apply_contact(t, work, contact):
+    """Subtract all contact forces from the wrenches of their steps."""
+    for k in range(contact.touch.shape[0]):
+        apply_obstacle(contact, k, work.state)
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, FORCES, 1.0, work.out[0])
+
+
+@routine
+def contact_tangents(t, work, contact):
+    """Matrices K and N of all contacts."""
+    for k in range(contact.touch.shape[0]):
+        obstacle_tangent(t, work, contact, k, k < 0, 1.0, work.out[0])
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, MATRICES, 1.0, work.out[0])
+
+
+@routine
+def contact_cross_terms(t, work, contact, cq, out):
+    """What contacts between two steps add to the tangent besides their matrices K and N."""
+    for k in range(contact.touch.shape[0]):
+        obstacle_tangent(t, work, contact, k, k >= 0, cq, out)
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, CROSS, cq, out)
+
+
+@routine
+def contact_potential(t, work, contact):
+    """Elastic energy of all contacts; needs the forward pass."""
+    energy = 0.0
+    for k in range(contact.touch.shape[0]):
+        s = contact.touch[k, C_SHAPE]
+        R, p = shape_frame(contact, s, work.state)
+        law = contact.law[contact.touch[k, C_LAW]]
+        inside = contact.shape[s, 2] != 0
+        for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+            c = centre_of(contact, m, work.state)
+            d, _n, _H = distance(contact.shape[s, 0], inside, contact.place[s, 12:], R, p, c)
+            depth = contact.ball[m, 3] - d
+            if depth > 0.0:
+                energy += contact.ball[m, 5] * law[0] * depth ** (law[1] + 1.0) / (law[1] + 1.0)
+    if contact.rods.shape[0] > 0:
+        energy += visit_rods(t, work, contact, ENERGY, 1.0, work.out[0])
+    return energy
+
+
+@routine
+def write_row(contact, work, table, number, k, m, depth, c, n, F):
+    """A row of the table of contacts for the points k and m, if they are near enough and if there is room."""
+    if depth.real <= 0.0 and not -depth.real < work.message[0].real:
+        return
+    at = int(work.message[2].real)
+    work.message[2] += 1.0
+    if at >= table.shape[0]:
+        return
+    row = table[at]
+    row[T_CONTACT], row[T_FIRST], row[T_SECOND], row[T_GAP] = number, k, m, -depth
+    for i in range(3):
+        row[T_POINT + i] = c[i] - contact.ball[k, 3] * n[i]
+        row[T_NORMAL + i] = n[i]
+        row[T_FORCE + i] = F[i]
+
+
+@routine
+def write_contacts(t, work, contact, table):
+    """All contacts, and what is nearer than work.message[0], into rows of `table`; needs the forward pass.
+
+    Their number, which may be larger than that of the rows, goes into work.message[2].
+    """
+    work.message[2] = 0.0
+    for k in range(contact.touch.shape[0]):
+        write_obstacle(contact, k, work, table)
+    if contact.rods.shape[0] > 0:
+        visit_rods(t, work, contact, TABLE, 1.0, table)

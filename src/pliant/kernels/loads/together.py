@@ -1,0 +1,203 @@
+"""All loads and actuators together: what the residual and its tangent call.
+
+Each family is one file with the same few functions: forces, matrices K and N of the steps (or derivatives in
+generalised coordinates), what couples two steps, potential energy. The common ones are part of the engine, the others
+are units (see `units`). A new family is a file, a table in `groups` and a unit.
+
+`loads` is the triple (ints, floats, buffer) of packed tables (see `packing`): a family that the robot lacks costs one
+comparison.
+"""
+
+from ..._call import call_unit
+from ..._jit import routine
+from ..groups import (
+    CABLES,
+    CLOSURE,
+    CONTACT,
+    ENERGY,
+    FORCES,
+    HAS_EFFORTS,
+    HAS_TENDONS,
+    HAS_WRENCHES,
+    INPUTS,
+    LENGTHS,
+    LOOPS,
+    MATRICES,
+    TANGENT,
+    TOUCHES,
+    VALUES,
+    unpack_efforts,
+    unpack_tendons,
+    unpack_units,
+    unpack_wrenches,
+)
+from .contact import step_columns
+from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, effort, effort_potential
+from .tendons import add_line_gradients, add_line_tangents, add_lines, line_lengths, line_potential, set_plain_tensions
+from .wrenches import P_INPUT, P_KIND, P_STEP, apply_wrenches, wrench_at, wrench_potential, wrench_tangents
+
+
+@routine
+def ask_units(loads, task, q, v, u, out):
+    """Let every unit that the robot has do a task."""
+    ints, floats, buffer = loads
+    address = unpack_units(ints, floats).address
+    for k in range(address.shape[0]):
+        if address[k] != 0:
+            call_unit(address[k], task, ints, floats, buffer, q, v, u, out)
+
+
+@routine
+def apply_loads(work, loads, q, v, u):
+    """Subtract the wrenches of all loads from the inertial ones of the steps; sets the tensions. After `forward`."""
+    ints, floats, _buffer = loads
+    if ints[HAS_TENDONS] > 0:
+        set_plain_tensions(unpack_tendons(ints, floats), work, u)
+    if ints[HAS_WRENCHES] > 0:
+        apply_wrenches(unpack_wrenches(ints, floats), work.state, u)
+    ask_units(loads, FORCES, q, v, u, work.zero)
+
+
+@routine
+def load_tangents(work, loads, q, v, u):
+    """Matrices K and N of all loads, into those of the steps; after `apply_loads`."""
+    ints, floats, _buffer = loads
+    if ints[HAS_WRENCHES] > 0:
+        wrench_tangents(unpack_wrenches(ints, floats), work.state, u, work.load)
+    ask_units(loads, MATRICES, q, v, u, work.zero)
+
+
+@routine
+def add_generalised_loads(work, loads, q, v, u, r):
+    """r −= generalised forces of the loads that act on coordinates; after `apply_loads`."""
+    ints, floats, _buffer = loads
+    if ints[HAS_TENDONS] > 0:
+        add_lines(unpack_tendons(ints, floats), work, q, r)
+    if ints[HAS_EFFORTS] > 0:
+        add_efforts(unpack_efforts(ints, floats), q, v, u, r)
+
+
+@routine
+def add_generalised_tangents(work, loads, q, v, u, cq, cv, out):
+    """Derivatives of `add_generalised_loads`, and what loads between two steps add beyond their matrices K and N."""
+    ints, floats, _buffer = loads
+    if ints[HAS_TENDONS] > 0:
+        add_line_tangents(unpack_tendons(ints, floats), work, q, cq, out)
+    if ints[HAS_EFFORTS] > 0:
+        add_effort_tangents(unpack_efforts(ints, floats), q, v, u, cq, cv, out)
+    work.message[0] = cq
+    work.message[1] = cv
+    ask_units(loads, TANGENT, q, v, u, out)
+
+
+@routine
+def load_potential(work, loads, q, u):
+    """Potential energy of the loads that have one, and the size of its parts; after the forward pass at rest."""
+    ints, floats, buffer = loads
+    energy = 0.0
+    size = 0.0
+    address = unpack_units(ints, floats).address
+    if ints[HAS_TENDONS] > 0 and address[CABLES] == 0:
+        tendons = unpack_tendons(ints, floats)
+        set_plain_tensions(tendons, work, u)
+        part, parts = line_potential(tendons, work, q)
+        energy += part
+        size += parts
+    if ints[HAS_EFFORTS] > 0:
+        part, parts = effort_potential(unpack_efforts(ints, floats), q, u, work.zero)
+        energy += part
+        size += parts
+    if ints[HAS_WRENCHES] > 0:
+        part, parts = wrench_potential(unpack_wrenches(ints, floats), work.state, work.origin, u)
+        energy += part
+        size += parts
+    for k in range(address.shape[0]):
+        if address[k] != 0:
+            work.message[2] = 0.0
+            work.message[3] = 0.0
+            call_unit(address[k], ENERGY, ints, floats, buffer, q, work.zero, u, work.zero)
+            energy += work.message[2]
+            size += work.message[3]
+    return energy, size
+
+
+@routine
+def add_wrench_columns(t, work, wrenches, B):
+    """Derivatives of the generalised forces with respect to the inputs of point wrenches."""
+    J, R = work.columns[0], work.columns[1]
+    for k in range(wrenches.place.shape[0]):
+        j, i = wrenches.place[k, P_INPUT], wrenches.place[k, P_STEP]
+        if j >= 0:
+            x, M, F = wrench_at(work.state[i], wrenches.data[k], wrenches.place[k, P_KIND], 1.0)
+            step_columns(t, work, i, J, R)
+            m = (M[0] + x[1] * F[2] - x[2] * F[1], M[1] + x[2] * F[0] - x[0] * F[2], M[2] + x[0] * F[1] - x[1] * F[0])
+            for c in range(B.shape[1]):
+                for r in range(3):
+                    B[j, c] += m[r] * J[r, c] + F[r] * J[3 + r, c]
+
+
+@routine
+def input_columns(t, work, loads, q, v, u, B):
+    """B (nu, nv): derivative of the generalised forces with respect to each input; the steps' columns must be known."""
+    ints, floats, _buffer = loads
+    for j in range(B.shape[0]):
+        for k in range(B.shape[1]):
+            B[j, k] = 0.0
+    if ints[HAS_TENDONS] > 0 and unpack_units(ints, floats).address[CABLES] == 0:
+        add_line_gradients(unpack_tendons(ints, floats), work, q, B.shape[0] > 0, -1.0, B)
+    if ints[HAS_EFFORTS] > 0:
+        efforts = unpack_efforts(ints, floats)
+        for k in range(efforts.place.shape[0]):
+            _f, free = effort(efforts, k, q, v, u)
+            if free:
+                B[efforts.place[k, E_INPUT], efforts.place[k, E_V]] += efforts.data[k, E_GAIN]
+    if ints[HAS_WRENCHES] > 0:
+        add_wrench_columns(t, work, unpack_wrenches(ints, floats), B)
+    ask_units(loads, INPUTS, q, v, u, B)
+
+
+@routine
+def tendon_lengths(work, loads, q, v, u, J):
+    """Lengths of all tendons into work.tension[:, 1], derivatives in q into J (tendons, nv); needs the steps' columns."""
+    ints, floats, buffer = loads
+    if ints[HAS_TENDONS] == 0:
+        return
+    address = unpack_units(ints, floats).address
+    if address[CABLES] != 0:
+        call_unit(address[CABLES], LENGTHS, ints, floats, buffer, q, v, u, J)
+        return
+    tendons = unpack_tendons(ints, floats)
+    line_lengths(tendons, work, q)
+    for j in range(J.shape[0]):
+        for k in range(J.shape[1]):
+            J[j, k] = 0.0
+    add_line_gradients(tendons, work, q, J.shape[0] == 0, 1.0, J)
+
+
+@routine
+def loop_values(loads, q, v, u, out):
+    """Values, rates and accelerations of loop joints into work.closure; needs the forward pass."""
+    ints, floats, buffer = loads
+    address = unpack_units(ints, floats).address[LOOPS]
+    if address != 0:
+        call_unit(address, VALUES, ints, floats, buffer, q, v, u, out)
+
+
+@routine
+def loop_closure(loads, q, v, u, G):
+    """The same, and derivatives of the values into G (rows, nv); needs the steps' columns."""
+    ints, floats, buffer = loads
+    address = unpack_units(ints, floats).address[LOOPS]
+    if address != 0:
+        call_unit(address, CLOSURE, ints, floats, buffer, q, v, u, G)
+
+
+@routine
+def contact_table(work, loads, q, v, u, gap, table):
+    """Contacts, and what is apart by less than `gap`, into `table` (see `contact`), their number into work.message[2]."""
+    ints, floats, buffer = loads
+    work.message[0] = gap
+    work.message[2] = 0.0
+    address = unpack_units(ints, floats).address[CONTACT]
+    if address != 0:
+        call_unit(address, TOUCHES, ints, floats, buffer, q, v, u, table)

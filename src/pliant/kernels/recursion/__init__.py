@@ -1,0 +1,1 @@
+"""The passes over the table of steps: forward, backward, derivatives, composite bodies, Jacobians."""

@@ -1,0 +1,128 @@
+"""O(N) solution of the two linear systems of a tree: forward dynamics and the step of an implicit integrator.
+
+The matrices themselves are never formed. The backward passes of `composite` and of `tangent` give the rows of a block
+for *any* inertia that hangs on its end; here they are given the articulated one (see `fronts`).
+
+* Mass matrix, ``M a = b``: the articulated-body algorithm of [001] §IV.B, for joints and rods of any basis; z is the
+  spatial acceleration.
+* Tangent of an implicit step, ``(∂r/∂q + cv ∂r/∂v + ca M) Δ = b``: z is what MATH §3 carries outwards, (W Δ, R Δ, J Δ).
+"""
+
+import numpy as np
+
+from ..._jit import routine
+from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
+from ..layout import COL0, COLS, FW, PSTEP
+from ..loads.efforts import E_KD, E_KP, effort
+from ..loads.internal import spring
+from ..loads.tendons import L_PHI, L_V, line_stiffness
+from ..recursion.composite import all_jacobians, block_composite
+from ..recursion.dynamics import scatter
+from ..recursion.inertia import point_inertias
+from ..recursion.tangent import block_backward, prepare_tangent
+from .fronts import ROW, clear_fronts, close_front, put_carried
+from .residual import add_other_forces
+
+J_PLANE, R_PLANE, W_PLANE = (np.int64(k) for k in range(3))
+ONE, SIX, TWELVE, EIGHTEEN = (np.int64(k) for k in (1, 6, 12, 18))
+
+
+@routine
+def add_springs(t, work, c, fronts, q, S):
+    """Tangents of the springs of manifold joints, into their fronts."""
+    phi, force, matrix = work.spring[0], work.spring[1], work.spring[2:]
+    for s in range(c.springs.shape[0]):
+        free = c.springs[s, 2] == 1
+        spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, force, matrix)
+        b = fronts.spring[s]
+        own, o = t.block[b, COL0], fronts.front[b, ROW]
+        for i in range(6 if free else 3):
+            for j in range(6 if free else 3):
+                S[o + fronts.own[own + i], fronts.own[own + j]] += matrix[i, j]
+
+
+@routine
+def add_tendon_stiffness(t, work, tendons, fronts, q, S):
+    """Tangents of tensions along rods, into the fronts of the blocks they run along."""
+    K = work.line6
+    p = 0
+    while p < tendons.point.shape[0]:
+        first, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
+        b = fronts.line[p]
+        p, active = line_stiffness(tendons, work, q, 1.0, p, K)
+        if not active:
+            continue
+        n, col0, o = t.block[b, COLS], t.block[b, COL0], fronts.front[b, ROW]
+        for i in range(n):
+            f = first + t.col_v[col0 + i] - v0
+            row = S[o + fronts.own[col0 + i]]
+            part = K[tendons.comp[f]]
+            for j in range(n):
+                g = first + t.col_v[col0 + j] - v0
+                row[fronts.own[col0 + j]] += tendons.phi[f] * part[tendons.comp[g]] * tendons.phi[g]
+
+
+@routine
+def add_local_terms(t, work, c, loads, fronts, q, v, u, cv, S):
+    """Derivatives of the forces that act on coordinates, into the fronts: elasticity, damping, tendons, motors."""
+    ints, floats, _buffer = loads
+    for k in range(fronts.entry.shape[0]):
+        S[fronts.entry[k, 0], fronts.entry[k, 1]] += c.stiffness[k] + cv * c.damping[k]
+    if c.springs.shape[0] > 0:
+        add_springs(t, work, c, fronts, q, S)
+    if ints[HAS_TENDONS] > 0:
+        add_tendon_stiffness(t, work, unpack_tendons(ints, floats), fronts, q, S)
+    if ints[HAS_EFFORTS] > 0:
+        efforts = unpack_efforts(ints, floats)
+        for k in range(efforts.place.shape[0]):
+            _f, below_limit = effort(efforts, k, q, v, u)
+            if below_limit:
+                S[fronts.effort[k, 0], fronts.effort[k, 1]] += efforts.data[k, E_KP] + cv * efforts.data[k, E_KD]
+
+
+@routine
+def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S, pivot):
+    """The residual r (nv,) and the factors of ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a in the store S. Returns False if singular."""
+    general, loaded = prepare_tangent(t, work, loads, ca == ca, q, v, a, u, ONE, 1.0, cv, ca)
+    clear_fronts(t, fronts, S)
+    add_local_terms(t, work, c, loads, fronts, q, v, u, cv, S)
+    nz = EIGHTEEN if loaded else TWELVE
+    regular = True
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        block = t.block[b]
+        n, col0, parent = block[COLS], block[COL0], block[PSTEP]
+        block_backward(t, work, block, ONE, 1.0, general, loaded)
+        for k in range(n):
+            work.tau[col0 + k] = work.h[k, n + 12]
+        for i in range(6):
+            work.state[parent, FW + i] += work.x[i, n + 12]
+        put_carried(block, fronts.front[b], work.ends, W_PLANE, R_PLANE, J_PLANE, S)
+        places = (n + 6, n, n + 13)  # of [N | I | f | K] behind the block's own columns
+        if not close_front(
+            t, fronts, b, c.known, c.scale, work.x, work.h, places, nz, S, pivot, work.inertia, work.bias, work.load
+        ):
+            regular = False
+    scatter(t, work.tau, r)
+    add_other_forces(work, c, loads, q, v, u, tau, r)
+    return regular
+
+
+@routine
+def factor_mass_tree(t, work, c, fronts, S, pivot):
+    """The factors of M in the store S; needs `forward`. Returns False if M is singular."""
+    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    for i in range(work.load.shape[0]):  # here the sizes of inertias before elimination
+        for r in range(6):
+            work.load[i, r, 0] = 0.0
+    all_jacobians(t, work)
+    clear_fronts(t, fronts, S)
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        block = t.block[b]
+        n = block[COLS]
+        block_composite(t, work, block)
+        put_carried(block, fronts.front[b], work.ends, J_PLANE, J_PLANE, J_PLANE, S)
+        if not close_front(
+            t, fronts, b, c.known, c.scale, work.x, work.h, (n, n, n), SIX, S, pivot, work.inertia, work.bias, work.load
+        ):
+            return False
+    return True

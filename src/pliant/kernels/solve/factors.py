@@ -1,0 +1,47 @@
+"""The linear system of a Newton step, behind one pair of functions: dense factors, or the elimination of a tree.
+
+Which one is used follows from the shape of S: (nv, nv) for a dense matrix, else the store of `fronts`.
+"""
+
+from ..._jit import routine
+from ..algebra.linear import lu_factor, lu_solve
+from ..layout import GENERAL_INERTIA, STEP_LOADS
+from .articulated import EIGHTEEN, TWELVE, factor_tangent_tree
+from .fronts import solve_tree
+from .prescribed import eliminate
+from .residual import residual_tangent
+
+
+@routine
+def scaled_factor(S, scale, pivot):
+    """Equilibrate S (rows and columns in scaled units) and factor it."""
+    n = S.shape[0]
+    for i in range(n):
+        for j in range(n):
+            S[i, j] *= scale[i] * scale[j]
+    return lu_factor(S, pivot)
+
+
+@routine
+def factor_tangent(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S, pivot):
+    """The residual r and the factors of ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a in S (1, …). Returns False if it is singular."""
+    if S.shape[1] != S.shape[2]:
+        return factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S[0], pivot)
+    residual_tangent(t, work, c, loads, q, v, a, u, tau, 1.0, cv, ca, r, S)
+    eliminate(c, S[0])
+    return scaled_factor(S[0], c.scale, pivot)
+
+
+@routine
+def solve_tangent(t, c, fronts, S, pivot, x):
+    """x (nv,) becomes the solution for the right-hand side x."""
+    scale = c.scale
+    if S.shape[1] != S.shape[2]:
+        loaded = t.flags[GENERAL_INERTIA] != 0 or t.flags[STEP_LOADS] != 0
+        solve_tree(t, fronts, c.known, scale, EIGHTEEN if loaded else TWELVE, S[0], pivot, x)
+        return
+    for k in range(x.shape[0]):
+        x[k] *= scale[k]
+    lu_solve(S[0], pivot, x)
+    for k in range(x.shape[0]):
+        x[k] *= scale[k]

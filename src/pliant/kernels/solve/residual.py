@@ -1,0 +1,43 @@
+"""The equation of motion as one residual and its tangent: what every solver sees.
+
+``r(q, v, a, u) = ID(q, v, a) + elastic(q) + D v − (forces of all loads and actuators) − τ``
+"""
+
+from ..._jit import routine
+from ..loads.internal import add_internal_tangent, damping, elastic
+from ..loads.together import add_generalised_loads, add_generalised_tangents
+from ..recursion.dynamics import loaded_newton_euler
+from ..recursion.tangent import tangent
+
+
+@routine
+def add_other_forces(work, c, loads, q, v, u, tau, r):
+    """Everything of the residual besides what the recursion gives."""
+    f = work.force_v[0]
+    elastic(c, q, f, work.force_v[1], work.spring)
+    for k in range(r.shape[0]):
+        r[k] += f[k] - tau[k]
+    damping(c, v, f)
+    for k in range(r.shape[0]):
+        r[k] += f[k]
+    add_generalised_loads(work, loads, q, v, u, r)
+
+
+@routine
+def residual(t, work, c, loads, q, v, a, u, tau, r):
+    """The residual r (nv,)."""
+    loaded_newton_euler(t, work, loads, q, v, a, u, r)
+    add_other_forces(work, c, loads, q, v, u, tau, r)
+
+
+@routine
+def residual_tangent(t, work, c, loads, q, v, a, u, tau, cq, cv, ca, r, out):
+    """The residual and out[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a; out (1, nv, nv) is overwritten."""
+    for i in range(out.shape[1]):
+        row = out[0, i]
+        for j in range(out.shape[2]):
+            row[j] = 0.0
+    tangent(t, work, loads, ca == ca, q, v, a, u, cq, cv, ca, r, out)
+    add_other_forces(work, c, loads, q, v, u, tau, r)
+    add_internal_tangent(c, q, cq, cv, work.spring, out[0])
+    add_generalised_tangents(work, loads, q, v, u, cq, cv, out[0])
