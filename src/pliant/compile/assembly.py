@@ -6,7 +6,7 @@ that maps names to rows of that table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +21,11 @@ from ..model.joints import Joint
 from ..model.links import Body, Frame, Link, Rod
 from ..model.pose import Pose
 from ..model.robot import Robot
-from ..model.rods.quadrature import SAME_POINT, Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
+from ..model.rods.quadrature import SAME_POINT, Grid
 from ..model.units import dofs
 from .loading import Loading, added_mass, build_loading, input_names, move_matrix, points_of_interest
 from .places import Anchor, Places
-from .resolution import element_ends, points_of_rod
+from .rods import RodSteps, block_integrals, rod_matrices, rod_steps, step_rows
 
 __all__ = [
     "Assembly",
@@ -33,12 +33,11 @@ __all__ = [
     "LinkInfo",
     "anchor_of",
     "assemble",
-    "block_integrals",
     "internal_tables",
-    "step_values",
 ]
 
 Array = NDArray[np.float64]
+HERE = Pose()
 Emission = Iterator[Any]  # of the emissions that must be done before it goes on
 
 
@@ -95,39 +94,14 @@ class Assembly:
     notes: tuple[str, ...]  # what the points of rods and tendons do not resolve
 
 
-def step_values(rod: Rod, x0: Array, x1: Array) -> tuple[Array, Array]:
-    """Basis values (2, steps, size) and reference strains (2, steps, 6) at the Magnus nodes of steps from x0 to x1."""
-    degree = rod.strains.degree
-    phi = magnus_values(rod.strains.evaluate, x0, x1, rod.magnus, degree, collocation=rod.collocation)
-    xi = magnus_values(rod.reference, x0, x1, rod.magnus, max(degree, 6), collocation=rod.collocation)
-    return np.stack(phi), np.stack(xi)
-
-
-def _node_values(rod: Rod, grid: Grid) -> tuple[Array, Array]:
-    """The same as `step_values` for spectral integration: values at the end of each step, zero if not a Chebyshev point."""
-    at = grid.weights[1:] > 0
-    phi = np.zeros((2, len(at), rod.strains.size))
-    xi = np.zeros((2, len(at), 6))
-    phi[:, at] = rod.strains.evaluate(grid.X[1:][at])
-    xi[:, at] = rod.reference(grid.X[1:][at])
-    return phi, xi
-
-
-def block_integrals(rod: Rod, grid: Grid, start: int, end: int, X: Array) -> Array:
-    """Integrals [m] from X[start] of the grid to points X, as weights of values at the nodes start + 1 … end of a block."""
-    a, b = grid.X[start], grid.X[end]
-    at = grid.weights[start + 1 : end + 1] > 0
-    out = np.zeros((len(X), end - start))
-    out[:, at] = chebyshev_integrals(int(at.sum()), (X - a) / (b - a)) * ((b - a) * rod.length)
-    return out
-
-
 class _Builder:
     """Collects blocks, steps and columns while walking the tree depth first."""
 
-    def __init__(self, robot: Robot, refine: int = 1) -> None:
+    def __init__(self, robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None) -> None:
         self.robot = robot
         self.refine = refine
+        self.known = known or {}
+        self.rods: dict[str, RodSteps] = {}
         self.blocks: list[list[int]] = []
         self.places: list[Pose] = []
         self.steps: list[list[int]] = []
@@ -215,32 +189,17 @@ class _Builder:
 
         With spectral integration attachments end elements, and each element is a block with Chebyshev points of its own.
         """
-        spectral = rod.integration == "spectral"
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
         named = points_of_interest(self.robot, link.name)
-        inside = [x for x in attached + named if SAME_POINT < x < 1 - SAME_POINT]
-        breakpoints = element_ends(self.robot, link, rod)
-        points, notes = points_of_rod(self.robot, link, rod, breakpoints)
-        points *= self.refine
-        self.notes += notes
-        if spectral:
-            breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME_POINT < x < 1 - SAME_POINT)])
-        grid = rod_grid(breakpoints, points, extra=inside, rule=rod.rule)
-        self.check_points(link, rod, grid, points)
+        steps = rod_steps(self.robot, link, rod, attached, named, self.refine, self.known.get(link.name))
+        self.rods[link.name] = steps
+        self.notes += steps.notes
+        grid, X = steps.grid, steps.grid.X
         self.grids[link.name] = grid
-        X = grid.X
-        L = rod.length
-        h = np.diff(X)
-        phi, xi = _node_values(rod, grid) if spectral else step_values(rod, X[:-1], X[1:])
-        mass = rod.inertia_at(X) * (grid.weights * L)[:, None, None]
+        rows = step_rows(rod, steps)
+        mass = rod.inertia_at(X) * (grid.weights * rod.length)[:, None, None]
         added = added_mass(self.robot, link, X)
-        used = [np.any(phi[:, i0:i1] != 0.0, axis=(0, 1)) for i0, i1 in grid.elements]
-        local = not all(u.all() for u in used)
-        cuts = {int(np.argmin(np.abs(X - x))) for x in attached} - {0, len(X) - 1}
-        if local or spectral:
-            cuts |= {i1 for _i0, i1 in grid.elements} - {len(X) - 1}
-        ends = [*sorted(cuts), len(X) - 1]
 
         anchors = [anchor]
         self.anchors[link.name] = anchors
@@ -248,15 +207,10 @@ class _Builder:
         for child, x in zip(children, attached):
             if x <= SAME_POINT:
                 yield self.emit(child, anchor.then(child.parent.offset))
-        opened: list[int] = []
+        base_v = self.v0[link.name] + link.joint.nv
+        base_q = self.q0[link.name] + link.joint.nq
         start = 0
-        for end in ends:
-            columns = (
-                np.flatnonzero(np.any(phi[:, start:end] != 0.0, axis=(0, 1))) if local else np.arange(phi.shape[2])
-            )
-            opened.append(len(self.blocks))
-            base_v = self.v0[link.name] + link.joint.nv
-            base_q = self.q0[link.name] + link.joint.nq
+        for end, columns in zip(steps.ends, steps.columns):
             self.add_block(
                 ROD,
                 anchor,
@@ -264,42 +218,19 @@ class _Builder:
                 [base_q + int(k) for k in columns],
                 components=rod.strains.components[columns],
             )
-            if spectral:
+            if rod.integration == "spectral":
                 self.blocks[-1][layout.COLLOC] = sum(W.size for W in self.colloc)
                 self.colloc.append(block_integrals(rod, grid, start, end, X[start + 1 : end + 1]))
             for i in range(start, end):
-                data = np.zeros(layout.DATA_WIDTH)
-                if not spectral:
-                    data[layout.D_H] = h[i] * L
-                    data[layout.D_C] = np.sqrt(3.0) / 12.0 * (h[i] * L) ** 2 if rod.magnus == 4 else 0.0
-                data[layout.D_XI1 : layout.D_XI1 + 6] = xi[0, i]
-                data[layout.D_XI2 : layout.D_XI2 + 6] = xi[1, i]
-                anchor = self.add_step(data, phi[:, i, columns])
+                anchor = self.add_step(rows[i], steps.phi[:, i, columns])
                 self.add_inertia(anchor.step, mass[i + 1])
                 if added is not None:
-                    self.inertias[anchor.step] += added[i + 1] * (grid.weights[i + 1] * L)
+                    self.inertias[anchor.step] += added[i + 1] * (grid.weights[i + 1] * rod.length)
                 anchors.append(anchor)
             for child, x in zip(children, attached):
                 if x > SAME_POINT and int(np.argmin(np.abs(X - x))) == end:
                     yield self.emit(child, anchor.then(child.parent.offset))
             start = end
-
-    @staticmethod
-    def check_points(link: Link, rod: Rod, grid: Grid, points: int) -> None:
-        """Error if the quadrature points cannot tell the basis functions apart."""
-        X = grid.X[grid.weights > 0]
-        for basis in rod.strains.bases:
-            if basis is None:
-                continue
-            values = basis(X)
-            scale = np.linalg.norm(values, axis=0)
-            rank = 0 if np.any(scale == 0) else int(np.linalg.matrix_rank(values / scale, tol=1e-10))
-            if rank < basis.size:
-                raise ValueError(
-                    f"rod {link.name!r}: points = {points} per element are too few for {basis!r} with "
-                    f"{basis.size} functions: some of its modes would have neither stiffness nor mass. Leave points "
-                    f"out for the default, or use at least {basis.degree + 1}."
-                )
 
     # ------------------------------------------------------------ rows
 
@@ -345,7 +276,7 @@ class _Builder:
         self.data.append(data)
         self.inertias.append(np.zeros((6, 6)))
         self.dry.append(np.zeros((6, 6)))
-        return Anchor(len(self.steps) - 1, Pose())
+        return Anchor(len(self.steps) - 1, HERE)
 
     def add_inertia(self, step: int, M: Array) -> None:
         """Add mass to a step."""
@@ -379,21 +310,23 @@ class _Builder:
         spans = self.spans()
         carries = {block[layout.PSTEP] for block in self.blocks}
         carries |= loading.steps
-        for i, (row, M) in enumerate(zip(self.steps, self.inertias)):
-            row[layout.S_INERTIA] = _store_inertia(self.data[i], M, self.dry[i])
-            row[layout.S_CARRIES] = int(row[layout.S_INERTIA] != MASSLESS or i in carries)
+        data = np.array(self.data).reshape(-1, layout.DATA_WIDTH)
+        kinds = _store_inertias(data, np.array(self.inertias).reshape(-1, 6, 6), np.array(self.dry).reshape(-1, 6, 6))
+        for i, (row, kind) in enumerate(zip(self.steps, kinds.tolist())):
+            row[layout.S_INERTIA] = kind
+            row[layout.S_CARRIES] = int(kind != MASSLESS or i in carries)
         places = np.zeros((len(self.places), layout.PLACE_WIDTH))
         for place, pose in zip(places, self.places):
             place[:9] = pose.rotation.ravel()
             place[9:] = pose.translation
         col_v = np.array(self.col_v, dtype=np.int64)
         identity = len(col_v) == self.nv and bool(np.array_equal(col_v, np.arange(self.nv)))
-        general = any(row[layout.S_INERTIA] == GENERAL for row in self.steps)
+        general = bool(np.any(kinds == GENERAL))
         return Tables(
             block=np.array(self.blocks, dtype=np.int64).reshape(-1, layout.BLOCK_WIDTH),
             place=places,
             step=np.array(self.steps, dtype=np.int64).reshape(-1, layout.STEP_WIDTH),
-            data=np.array(self.data).reshape(-1, layout.DATA_WIDTH),
+            data=data,
             phi=np.ascontiguousarray(np.concatenate(self.phi, axis=1)) if self.phi else np.zeros((2, 0)),
             colloc=np.concatenate([W.ravel() for W in self.colloc]) if self.colloc else np.zeros(0),
             spans=np.array(spans, dtype=np.int64).reshape(-1, 2),
@@ -406,35 +339,39 @@ class _Builder:
         )
 
 
-def _store_inertia(data: Array, M: Array, dry: Array) -> int:
-    """Write a step's inertia (with added mass) and dry mass into its data row; returns the kind of inertia."""
-    if not M.any():
-        return MASSLESS
-    m = M[3, 3]
-    com_hat = M[:3, 3:] / m if m > 0 else np.zeros((3, 3))
-    com = np.array([com_hat[2, 1], com_hat[0, 2], com_hat[1, 0]])
-    skew = np.array([[0, -com[2], com[1]], [com[2], 0, -com[0]], [-com[1], com[0], 0]])
-    scale = np.abs(M).max()
+def _store_inertias(data: Array, M: Array, dry: Array) -> NDArray[np.int64]:
+    """Write the steps' inertias M (steps, 6, 6), with added mass, and dry masses into their rows; returns the kinds (steps,)."""
+    kinds = np.full(len(M), int(MASSLESS), dtype=np.int64)
+    heavy = M.any(axis=(1, 2))
+    m = M[:, 3, 3]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hat = np.where((m > 0)[:, None, None], M[:, :3, 3:] / m[:, None, None], 0.0)
+    com = np.stack([hat[:, 2, 1], hat[:, 0, 2], hat[:, 1, 0]], axis=1)
+    skew = np.zeros((len(M), 3, 3))
+    skew[:, [2, 0, 1], [1, 2, 0]] = com
+    skew[:, [1, 2, 0], [2, 0, 1]] = -com
     rigid = (
-        m > 0
-        and np.array_equal(M, dry)  # gravity does not act on added mass, even if that is isotropic
-        and np.abs(M[3:, 3:] - m * np.eye(3)).max() <= 1e-15 * m
-        and np.abs(com_hat - skew).max() * m <= 1e-15 * scale
+        heavy
+        & (m > 0)
+        & (dry == M).all(axis=(1, 2))  # gravity does not act on added mass, even if that is isotropic
+        & (np.abs(M[:, 3:, 3:] - m[:, None, None] * np.eye(3)).max(axis=(1, 2)) <= 1e-15 * m)
+        & (np.abs(hat - skew).max(axis=(1, 2)) * m <= 1e-15 * np.abs(M).max(axis=(1, 2)))
     )
-    if not rigid:
-        data[layout.D_M6 :] = M.ravel()
-        mass = np.trace(dry[3:, 3:]) / 3.0  # gravity acts on this, at the mean of the off-diagonal block
-        data[layout.D_MASS] = mass
-        if mass > 0:
-            first = 0.5 * (dry[:3, 3:] - dry[:3, 3:].T) / mass
-            data[layout.D_COM : layout.D_COM + 3] = first[2, 1], first[0, 2], first[1, 0]
-        return GENERAL
-    central = M[:3, :3] + m * skew @ skew
-    data[layout.D_MASS] = m
-    data[layout.D_COM : layout.D_COM + 3] = com
+    kinds[heavy] = int(GENERAL)
+    kinds[rigid] = int(RIGID)
+    central = M[:, :3, :3] + m[:, None, None] * skew @ skew
     i, j = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
-    data[layout.D_ROT : layout.D_ROT + 6] = central[i, j]
-    return RIGID
+    data[rigid, layout.D_MASS] = m[rigid]
+    data[rigid, layout.D_COM : layout.D_COM + 3] = com[rigid]
+    data[rigid, layout.D_ROT : layout.D_ROT + 6] = central[:, i, j][rigid]
+    for k in np.flatnonzero(heavy & ~rigid):
+        data[k, layout.D_M6 :] = M[k].ravel()
+        mass = np.trace(dry[k, 3:, 3:]) / 3.0  # gravity acts on this, at the mean of the off-diagonal block
+        data[k, layout.D_MASS] = mass
+        if mass > 0:
+            first = 0.5 * (dry[k, :3, 3:] - dry[k, :3, 3:].T) / mass
+            data[k, layout.D_COM : layout.D_COM + 3] = first[2, 1], first[0, 2], first[1, 0]
+    return kinds
 
 
 def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpring, ...]]:
@@ -457,14 +394,9 @@ def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpri
             if np.any(joint.stiffness_matrix):
                 springs.append(JointSpring(q0, v0, joint))
         if isinstance(link.content, Rod):
-            rod, grid = link.content, builder.grids[link.name]
-            at = grid.weights > 0
-            X, w = grid.X[at], grid.weights[at] * rod.length
-            Phi = rod.strains.matrix(X)
             sr = slice(v0 + joint.nv, v0 + link.nv)
-            K[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.stiffness_at(X), Phi, optimize=True)
-            D[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.damping_at(X), Phi, optimize=True)
-    return (K + K.T) / 2, (D + D.T) / 2, rest, tuple(springs)
+            K[sr, sr], D[sr, sr] = rod_matrices(link.content, builder.rods[link.name])
+    return K, D, rest, tuple(springs)
 
 
 def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import lie
-from ..compile.assembly import LinkInfo, block_integrals, step_values
+from ..compile.assembly import LinkInfo
 from ..compile.places import Anchor
+from ..compile.rods import block_integrals, step_values
 from ..kernels import layout
 from ..kernels.recursion import kinematics as kernels
 from ..model.links import Link, Rod

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compile.assembly import LinkInfo, step_values
+from ..compile.assembly import LinkInfo
+from ..compile.rods import step_values
 from ..model.links import Rod
 from .core import Array, Inputs
 
