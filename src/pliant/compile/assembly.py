@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from ..kernels import layout
 from ..kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
-from ..kernels.loads.internal import Internal
-from ..model.joints import Joint
 from ..model.links import Body, Frame, Link, Rod
 from ..model.pose import Pose
 from ..model.robot import Robot
@@ -25,15 +22,14 @@ from ..model.rods.quadrature import SAME_POINT, Grid
 from ..model.units import dofs
 from .loading import Loading, added_mass, build_loading, input_names, move_matrix, points_of_interest
 from .places import Anchor, Places
-from .rods import RodSteps, block_integrals, rod_matrices, rod_steps, step_rows
+from .resistance import Resistance, resist
+from .rods import RodSteps, block_integrals, rod_steps, step_rows
 
 __all__ = [
     "Assembly",
-    "JointSpring",
     "LinkInfo",
     "anchor_of",
     "assemble",
-    "internal_tables",
 ]
 
 Array = NDArray[np.float64]
@@ -50,6 +46,7 @@ class LinkInfo:
     v0: int  # first velocity
     grid: Grid | None = None  # of a rod
     anchors: tuple[Anchor, ...] = ()  # of each grid point of a rod; of the body frame of a body
+    steps: RodSteps | None = None  # of a rod
 
     @property
     def rod_v(self) -> slice:
@@ -65,15 +62,6 @@ class LinkInfo:
 
 
 @dataclass(frozen=True)
-class JointSpring:
-    """Elastic and viscous resistance of a spherical or free joint."""
-
-    q0: int
-    v0: int
-    joint: Joint
-
-
-@dataclass(frozen=True)
 class Assembly:
     """Everything that `assemble` finds out about a robot."""
 
@@ -81,10 +69,7 @@ class Assembly:
     links: dict[str, LinkInfo]
     nq: int
     nv: int
-    stiffness: Array  # (nv, nv) constant part: rods and scalar joints
-    damping: Array  # (nv, nv)
-    rest: Array  # (nq,) coordinates of zero elastic force; neutral configuration of manifold joints
-    springs: tuple[JointSpring, ...]
+    resistance: Resistance
     spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
     dof_names: tuple[str, ...]
     known: NDArray[np.bool_]  # (nv,) velocities of prescribed coordinates
@@ -374,31 +359,6 @@ def _store_inertias(data: Array, M: Array, dry: Array) -> NDArray[np.int64]:
     return kinds
 
 
-def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpring, ...]]:
-    """Constant stiffness and damping, rest coordinates, and springs of manifold joints."""
-    K = np.zeros((builder.nv, builder.nv))
-    D = np.zeros((builder.nv, builder.nv))
-    rest = np.zeros(builder.nq)
-    springs = []
-    for link in builder.robot.links:
-        joint = link.joint
-        v0, q0 = builder.v0[link.name], builder.q0[link.name]
-        sv = slice(v0, v0 + joint.nv)
-        if joint.nv:
-            D[sv, sv] = joint.damping_matrix
-        if joint.kind == "screws":
-            K[sv, sv] = joint.stiffness_matrix
-            rest[q0 : q0 + joint.nq] = joint.rest_position
-        elif joint.nv:
-            rest[q0] = 1.0  # the identity quaternion
-            if np.any(joint.stiffness_matrix):
-                springs.append(JointSpring(q0, v0, joint))
-        if isinstance(link.content, Rod):
-            sr = slice(v0 + joint.nv, v0 + link.nv)
-            K[sr, sr], D[sr, sr] = rod_matrices(link.content, builder.rods[link.name])
-    return K, D, rest, tuple(springs)
-
-
 def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
     """Which velocities belong to prescribed coordinates."""
     known = np.zeros(builder.nv, dtype=bool)
@@ -408,15 +368,17 @@ def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
     return known
 
 
-def assemble(robot: Robot, refine: int = 1) -> Assembly:
+def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None) -> Assembly:
     """Turn a robot into tables; with `refine` times as many points along rods and tendons as it says.
+
+    Steps of rods that are `known` by name, from a robot that differs in numbers, are taken over where they fit.
 
     Raises
     ------
     ValueError
         If the robot has no degree of freedom, or a rod has too few points for its basis.
     """
-    builder = _Builder(robot, refine)
+    builder = _Builder(robot, refine, known)
     if builder.nv == 0:
         raise ValueError(
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
@@ -425,7 +387,6 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
     inputs = input_names(robot)
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
     loading = build_loading(places, inputs, refine)
-    K, D, rest, springs = _resistance(builder)
     links = {
         link.name: LinkInfo(
             link,
@@ -433,6 +394,7 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
             builder.v0[link.name],
             builder.grids.get(link.name),
             tuple(builder.anchors[link.name]),
+            builder.rods.get(link.name),
         )
         for link in robot.links
     }
@@ -446,10 +408,7 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
         links=links,
         nq=builder.nq,
         nv=builder.nv,
-        stiffness=K,
-        damping=D,
-        rest=rest,
-        springs=springs,
+        resistance=resist(links, builder.nq, builder.nv),
         spatial=spatial,
         dof_names=tuple(dofs(robot)),
         known=_known(robot, builder),
@@ -463,53 +422,3 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
 def anchor_of(assembly: Assembly, frame: Frame) -> Anchor:
     """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
     return assembly.places.anchor(frame)
-
-
-def _scales(assembly: Assembly) -> Array:
-    """Size of each velocity coordinate that counts as one: 1/length for bending and torsion, metres for sliding."""
-    lengths = [i.link.content.length for i in assembly.links.values() if isinstance(i.link.content, Rod)]
-    places = [float(np.linalg.norm(i.link.offset.translation)) for i in assembly.links.values()]
-    size = max([*lengths, *places, 0.0]) or 1.0
-    scale = np.ones(assembly.nv)
-    for info in assembly.links.values():
-        for k, name in enumerate(info.link.joint.dof_names):
-            scale[info.v0 + k] = size if name.startswith(("displacement", "v")) else 1.0
-        rod = info.link.content
-        if isinstance(rod, Rod):
-            scale[info.rod_v] = np.where(rod.strains.components < 3, 1.0 / rod.length, 1.0)
-    return scale
-
-
-def internal_tables(assembly: Assembly) -> Internal:
-    """Stiffness and damping as sparse rows, and the maps between coordinates and velocities."""
-    K, D = assembly.stiffness, assembly.damping
-    pattern = scipy.sparse.csr_array((K != 0) | (D != 0))
-    rows = np.repeat(np.arange(len(K)), np.diff(pattern.indptr))
-    spatial = [(q0, v0, int(kind == "free")) for q0, v0, kind in assembly.spatial]
-    q_taken = {q0 + k for q0, _v0, free in spatial for k in range(7 if free else 4)}
-    v_taken = {v0 + k for _q0, v0, free in spatial for k in range(6 if free else 3)}
-    shift = list(
-        zip(
-            (i for i in range(assembly.nq) if i not in q_taken),
-            (i for i in range(assembly.nv) if i not in v_taken),
-        )
-    )
-    springs = assembly.springs
-    stiffness, rest = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 7))
-    for k, s in enumerate(springs):
-        stiffness[k, : s.joint.nv, : s.joint.nv] = s.joint.stiffness_matrix
-        rest[k, : s.joint.nq] = s.joint.rest_position
-    return Internal(
-        shift=np.array(shift, dtype=np.int64).reshape(-1, 2),
-        spatial=np.array(spatial, dtype=np.int64).reshape(-1, 3),
-        rest=assembly.rest,
-        start=pattern.indptr.astype(np.int64),
-        column=pattern.indices.astype(np.int64),
-        stiffness=K[rows, pattern.indices],
-        damping=D[rows, pattern.indices],
-        springs=np.array([(s.q0, s.v0, int(s.joint.kind == "free")) for s in springs], dtype=np.int64).reshape(-1, 3),
-        spring_stiffness=stiffness,
-        spring_rest=rest,
-        known=assembly.known.astype(np.int64),
-        scale=_scales(assembly),
-    )

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.assembly import LinkInfo, anchor_of, assemble, internal_tables
+from ..compile.assembly import LinkInfo, anchor_of, assemble
 from ..compile.elimination import plan_elimination
 from ..compile.places import Anchor
+from ..compile.resistance import internal_tables
 from ..kernels import engine, layout
 from ..kernels.algebra import manifold
 from ..kernels.loads.wrenches import P_INPUT, P_MOMENT

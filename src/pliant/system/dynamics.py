@@ -128,12 +128,12 @@ class Dynamics(Core):
     @property
     def stiffness_matrix(self) -> Array:
         """Constant stiffness K (nv, nv) of rods and scalar joints; other springs are in `elastic_tangent`."""
-        return self._assembly.stiffness.copy()
+        return self._assembly.resistance.stiffness.copy()
 
     @property
     def damping_matrix(self) -> Array:
         """Constant damping D (nv, nv)."""
-        return self._assembly.damping.copy()
+        return self._assembly.resistance.damping.copy()
 
     def elastic_forces(self, q: ArrayLike) -> Array:
         """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""
