@@ -22,7 +22,7 @@ from ..model.robot import Robot
 from ..model.rods.quadrature import SAME_POINT, merge_points
 from ..model.rods.sections import Stepped
 
-__all__ = ["Degrees", "degrees_of", "derivative", "element_ends", "points_of_rod", "shown_range"]
+__all__ = ["Degrees", "degrees_of", "derivative", "element_ends", "points_of_rod", "shown_range", "varies"]
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
@@ -114,7 +114,7 @@ def _functions(*values: object) -> Iterator[Any]:
             yield value
 
 
-def _varies(*values: object) -> bool:
+def varies(*values: object) -> bool:
     """Whether there is a function of X of unknown degree; a `Stepped` is linear in each piece."""
     return any(not isinstance(f, Stepped) for f in _functions(*values))
 
@@ -155,24 +155,24 @@ def _densities(robot: Robot, link: Link, rod: Rod) -> Iterator[tuple[str, Functi
     """What varies along a rod by functions of unknown degree: name, function, degree of what it is multiplied with (None: its own)."""
     p = rod.strains.degree
     section = rod.section if rod.section is not None else ()
-    if rod.material is not None and _varies(section):
+    if rod.material is not None and varies(section):
         yield "section", _section(rod), 2 * p
     for name in ("stiffness", "inertia", "damping"):
-        if _varies(getattr(rod, name)):
+        if varies(getattr(rod, name)):
             yield name, _flat(getattr(rod, f"{name}_at")), 2 * p
-    if _varies(rod.reference_strain):
+    if varies(rod.reference_strain):
         yield "reference strain", rod.reference, None
     for name, wrench in robot.wrenches.items():
-        if isinstance(wrench, DistributedWrench) and wrench.rod == link.name and _varies(wrench.force, wrench.moment):
+        if isinstance(wrench, DistributedWrench) and wrench.rod == link.name and varies(wrench.force, wrench.moment):
             yield f"wrench {name!r}", _wrench(wrench), p + 2
     for name, dipole in robot.dipoles.items():
-        if dipole.place == link.name and _varies(dipole.moment):
+        if dipole.place == link.name and varies(dipole.moment):
             yield f"dipole {name!r}", dipole.at, p + 2
     for name, stress in robot.stresses.items():
-        if stress.rod == link.name and _varies(stress.stress):
+        if stress.rod == link.name and varies(stress.stress):
             yield f"stress {name!r}", stress.at, p
     effect, fluid = _water(robot, link), robot.fluid
-    if effect is not None and fluid is not None and _varies(effect, section):
+    if effect is not None and fluid is not None and varies(effect, section):
         for what in ("drag", "linear_drag", "added_mass"):
             if getattr(effect, what) is not None:
                 yield f"{what} of the water", _flat(getattr(effect, f"{what}_at"), rod, fluid), 2 * p
