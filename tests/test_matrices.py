@@ -174,25 +174,25 @@ def test_coriolis_does_not_know_gravity_nor_where_the_robot_is():
     close(pl.coriolis_matrix(system, far, v), C, rtol=1e-11)
 
 
+def complex_composite(system, task, q, v):
+    """The composite-body kernel for complex arguments: matrix, and handles of the bodies."""
+    ints, floats, buffer = system.packed
+    out, handles = np.zeros((1, system.nv, system.nv), complex), np.zeros((system.nv, 6), complex)
+    state = q.astype(complex), v.astype(complex)
+    matrices.composite_products(ints, floats, np.zeros(buffer.size, complex), task, *state, out, handles)
+    return out[0], handles
+
+
 def test_complex_kernel():
     """The kernel differentiates itself: exactly in v, in which C is linear, and in q against central differences."""
     system = system_of("loaded")
     rng = np.random.default_rng(1)
     q = system.random(rng, scale=0.5)
     v, w = rng.normal(size=(2, system.nv))
-    ints, floats, buffer = system.packed
-
-    def matrix(task, q, v):
-        out = np.zeros((1, system.nv, system.nv), complex)
-        handles = np.zeros((system.nv, 6), complex)
-        matrices.composite_products(
-            ints, floats, np.zeros(buffer.size, complex), task, q.astype(complex), v.astype(complex), out, handles
-        )
-        return out[0]
-
     h = 1e-40
-    close(matrix(matrices.CORIOLIS, q, v + 1j * h * w).imag / h, pl.coriolis_matrix(system, q, w))
-    exact = matrix(matrices.CORIOLIS, moved(system, q, 1j * h * w), v).imag / h
+    slope = complex_composite(system, matrices.CORIOLIS, q, v + 1j * h * w)[0].imag / h
+    close(slope, pl.coriolis_matrix(system, q, w))
+    exact = complex_composite(system, matrices.CORIOLIS, moved(system, q, 1j * h * w), v)[0].imag / h
     e = 1e-5
     sides = [pl.coriolis_matrix(system, system.integrate(q, s * e * w), v) for s in (1, -1)]
     close((sides[0] - sides[1]) / (2 * e), exact, rtol=1e-7)
@@ -204,17 +204,13 @@ def test_complex_drag_and_weight():
     rng = np.random.default_rng(1)
     q = system.random(rng, scale=0.5)
     v, w = rng.normal(size=(2, system.nv))
-    ints, floats, buffer = system.packed
-    out, handles = np.zeros((1, system.nv, system.nv), complex), np.zeros((system.nv, 6), complex)
     h = 1e-40
-    state = [q.astype(complex), v + 1j * h * w]
-    matrices.composite_products(ints, floats, np.zeros(buffer.size, complex), matrices.DRAG, *state, out, handles)
-    slope = (out[0] @ state[1]).imag / h
+    there = v + 1j * h * w
+    slope = (complex_composite(system, matrices.DRAG, q, there)[0] @ there).imag / h
     zero = np.zeros(system.nv)
     full = system.residual_tangent(q, v, zero, weights=(0.0, 1.0, 0.0)) - system.damping_matrix
     close(slope, (full - system.inverse_dynamics_derivatives(q, v, zero).dv) @ w, scale=np.abs(full @ w).max())
-    state = [moved(system, q, 1j * h * w), v.astype(complex)]
-    matrices.composite_products(ints, floats, np.zeros(buffer.size, complex), matrices.WEIGHT, *state, out, handles)
+    _, handles = complex_composite(system, matrices.WEIGHT, moved(system, q, 1j * h * w), v)
     slope = -(handles[:, 3:] @ system.gravity).imag / h
     rest = system.residual_tangent(q, zero, zero) - system.elastic_tangent(q)
     close(slope, rest @ w, scale=np.abs(system.gravity_forces(q)).max())
