@@ -15,9 +15,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ..kernels import layout
+from ..kernels.algebra.manifold import GROUPS
 from ..kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
 from ..kernels.loads.internal import Internal
-from ..model.joints import Joint
+from ..model.joints import Group, Joint
 from ..model.links import Body, Frame, Link, Rod
 from ..model.pose import Pose
 from ..model.robot import Robot
@@ -29,8 +30,8 @@ from .resolution import element_ends, points_of_rod
 
 __all__ = [
     "Assembly",
-    "JointSpring",
     "LinkInfo",
+    "ManifoldJoint",
     "anchor_of",
     "assemble",
     "block_integrals",
@@ -40,6 +41,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Emission = Iterator[Any]  # of the emissions that must be done before it goes on
+_BLOCKS = {"spherical": BALL, "free": FREE}  # kind of block by the name of a joint's group
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,18 @@ class LinkInfo:
 
 
 @dataclass(frozen=True)
-class JointSpring:
-    """Elastic and viscous resistance of a spherical or free joint."""
+class ManifoldJoint:
+    """A joint on a group, and where its coordinates and velocities are."""
 
-    q0: int
-    v0: int
+    q: slice
+    v: slice
     joint: Joint
+    group: Group
+
+    @property
+    def row(self) -> tuple[int, int, int]:
+        """What the kernels know of it: first coordinate, first velocity, group."""
+        return self.q.start, self.v.start, int(GROUPS[self.group.name])
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,7 @@ class Assembly:
     stiffness: Array  # (nv, nv) constant part: rods and scalar joints
     damping: Array  # (nv, nv)
     rest: Array  # (nq,) coordinates of zero elastic force; neutral configuration of manifold joints
-    springs: tuple[JointSpring, ...]
-    spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
+    spatial: tuple[ManifoldJoint, ...]
     dof_names: tuple[str, ...]
     known: NDArray[np.bool_]  # (nv,) velocities of prescribed coordinates
     loading: Loading
@@ -186,18 +193,19 @@ class _Builder:
         """Emit the blocks of a joint."""
         joint = link.joint
         q0, v0 = self.q0[link.name], self.v0[link.name]
-        if joint.kind == "fixed":
-            return anchor
-        if joint.kind == "screws":
-            for k, screw in enumerate(joint.screws):
-                self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
-                data = np.zeros(layout.DATA_WIDTH)
-                data[layout.D_AXIS : layout.D_AXIS + 6] = screw
-                anchor = self.add_step(data)
-            return anchor
-        kind = BALL if joint.kind == "spherical" else FREE
-        self.add_block(kind, anchor, list(range(v0, v0 + joint.nv)), [-1] * joint.nv, qpos=q0)
-        return self.add_step(np.zeros(layout.DATA_WIDTH))
+        if joint.group is not None:
+            self.add_block(_BLOCKS[joint.group.name], anchor, [*range(v0, v0 + joint.nv)], [-1] * joint.nv, qpos=q0)
+            return self.add_step(np.zeros(layout.DATA_WIDTH))
+        if len(joint.screws) != joint.nv:
+            raise ValueError(
+                f"link {link.name!r}: {joint!r} has {len(joint.screws)} screws, but {joint.nv} dof_names; give as many."
+            )
+        for k, screw in enumerate(joint.screws):
+            self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
+            data = np.zeros(layout.DATA_WIDTH)
+            data[layout.D_AXIS : layout.D_AXIS + 6] = screw
+            anchor = self.add_step(data)
+        return anchor
 
     def emit_body(self, link: Link, body: Body, anchor: Anchor) -> Emission:
         """Give the body's inertia to the step that carries it; emit its children."""
@@ -437,25 +445,22 @@ def _store_inertia(data: Array, M: Array, dry: Array) -> int:
     return RIGID
 
 
-def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpring, ...]]:
-    """Constant stiffness and damping, rest coordinates, and springs of manifold joints."""
+def _resistance(builder: _Builder) -> tuple[Array, Array, Array]:
+    """Constant stiffness and damping, and rest coordinates."""
     K = np.zeros((builder.nv, builder.nv))
     D = np.zeros((builder.nv, builder.nv))
     rest = np.zeros(builder.nq)
-    springs = []
     for link in builder.robot.links:
         joint = link.joint
         v0, q0 = builder.v0[link.name], builder.q0[link.name]
         sv = slice(v0, v0 + joint.nv)
         if joint.nv:
             D[sv, sv] = joint.damping_matrix
-        if joint.kind == "screws":
+        if joint.group is None:
             K[sv, sv] = joint.stiffness_matrix
             rest[q0 : q0 + joint.nq] = joint.rest_position
-        elif joint.nv:
-            rest[q0] = 1.0  # the identity quaternion
-            if np.any(joint.stiffness_matrix):
-                springs.append(JointSpring(q0, v0, joint))
+        else:
+            rest[q0 : q0 + joint.nq] = joint.group.neutral()
         if isinstance(link.content, Rod):
             rod, grid = link.content, builder.grids[link.name]
             at = grid.weights > 0
@@ -464,7 +469,7 @@ def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpri
             sr = slice(v0 + joint.nv, v0 + link.nv)
             K[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.stiffness_at(X), Phi, optimize=True)
             D[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.damping_at(X), Phi, optimize=True)
-    return (K + K.T) / 2, (D + D.T) / 2, rest, tuple(springs)
+    return (K + K.T) / 2, (D + D.T) / 2, rest
 
 
 def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
@@ -493,7 +498,7 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
     inputs = input_names(robot)
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
     loading = build_loading(places, inputs, refine)
-    K, D, rest, springs = _resistance(builder)
+    K, D, rest = _resistance(builder)
     links = {
         link.name: LinkInfo(
             link,
@@ -505,9 +510,7 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
         for link in robot.links
     }
     spatial = tuple(
-        (builder.q0[link.name], builder.v0[link.name], link.joint.kind)
-        for link in robot.links
-        if link.joint.kind in ("spherical", "free")
+        _on_group(info, info.link.joint.group) for info in links.values() if info.link.joint.group is not None
     )
     return Assembly(
         tables=builder.tables(loading),
@@ -517,7 +520,6 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
         stiffness=K,
         damping=D,
         rest=rest,
-        springs=springs,
         spatial=spatial,
         dof_names=tuple(dofs(robot)),
         known=_known(robot, builder),
@@ -526,6 +528,11 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
         input_names=inputs,
         notes=(*builder.notes, *loading.notes),
     )
+
+
+def _on_group(info: LinkInfo, group: Group) -> ManifoldJoint:
+    q, v = slice(info.q0, info.q0 + group.nq), slice(info.v0, info.v0 + group.nv)
+    return ManifoldJoint(q, v, info.link.joint, group)
 
 
 def anchor_of(assembly: Assembly, frame: Frame) -> Anchor:
@@ -540,8 +547,8 @@ def _scales(assembly: Assembly) -> Array:
     size = max([*lengths, *places, 0.0]) or 1.0
     scale = np.ones(assembly.nv)
     for info in assembly.links.values():
-        for k, name in enumerate(info.link.joint.dof_names):
-            scale[info.v0 + k] = size if name.startswith(("displacement", "v")) else 1.0
+        for k, unit in enumerate(info.link.joint.dof_units):
+            scale[info.v0 + k] = size if unit == "m" else 1.0
         rod = info.link.content
         if isinstance(rod, Rod):
             scale[info.rod_v] = np.where(rod.strains.components < 3, 1.0 / rod.length, 1.0)
@@ -553,29 +560,23 @@ def internal_tables(assembly: Assembly) -> Internal:
     K, D = assembly.stiffness, assembly.damping
     pattern = scipy.sparse.csr_array((K != 0) | (D != 0))
     rows = np.repeat(np.arange(len(K)), np.diff(pattern.indptr))
-    spatial = [(q0, v0, int(kind == "free")) for q0, v0, kind in assembly.spatial]
-    q_taken = {q0 + k for q0, _v0, free in spatial for k in range(7 if free else 4)}
-    v_taken = {v0 + k for _q0, v0, free in spatial for k in range(6 if free else 3)}
-    shift = list(
-        zip(
-            (i for i in range(assembly.nq) if i not in q_taken),
-            (i for i in range(assembly.nv) if i not in v_taken),
-        )
-    )
-    springs = assembly.springs
+    plain_q, plain_v = np.ones(assembly.nq, dtype=bool), np.ones(assembly.nv, dtype=bool)
+    for joint in assembly.spatial:
+        plain_q[joint.q] = plain_v[joint.v] = False
+    springs = [joint for joint in assembly.spatial if np.any(joint.joint.stiffness_matrix)]
     stiffness, rest = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 7))
     for k, s in enumerate(springs):
         stiffness[k, : s.joint.nv, : s.joint.nv] = s.joint.stiffness_matrix
         rest[k, : s.joint.nq] = s.joint.rest_position
     return Internal(
-        shift=np.array(shift, dtype=np.int64).reshape(-1, 2),
-        spatial=np.array(spatial, dtype=np.int64).reshape(-1, 3),
+        shift=np.column_stack([np.flatnonzero(plain_q), np.flatnonzero(plain_v)]).astype(np.int64),
+        spatial=np.array([joint.row for joint in assembly.spatial], dtype=np.int64).reshape(-1, 3),
         rest=assembly.rest,
         start=pattern.indptr.astype(np.int64),
         column=pattern.indices.astype(np.int64),
         stiffness=K[rows, pattern.indices],
         damping=D[rows, pattern.indices],
-        springs=np.array([(s.q0, s.v0, int(s.joint.kind == "free")) for s in springs], dtype=np.int64).reshape(-1, 3),
+        springs=np.array([spring.row for spring in springs], dtype=np.int64).reshape(-1, 3),
         spring_stiffness=stiffness,
         spring_rest=rest,
         known=assembly.known.astype(np.int64),
