@@ -144,9 +144,9 @@ def test_coriolis_is_half_the_derivative_of_the_forces(case):
     system, q, v = case
     d = system.inverse_dynamics_derivatives(q, v, np.zeros(system.nv))
     brackets = np.zeros((system.nv, system.nv))
-    for _q0, v0, free in system.internal.spatial:
-        k = 6 if free else 3
-        brackets[v0 : v0 + k, v0 : v0 + k] = lie.ad(np.append(v[v0 : v0 + k], np.zeros(6 - k)))[:k, :k]
+    for joint in system.manifold_joints:
+        k = joint.joint.nv
+        brackets[joint.v, joint.v] = lie.ad(np.append(v[joint.v], np.zeros(6 - k)))[:k, :k]
     close(2 * pl.coriolis_matrix(system, q, v), d.dv + d.mass @ brackets)
     if len(system.internal.spatial):
         assert np.abs(d.mass @ brackets).max() > 1e-3 * np.abs(d.dv).max()

@@ -8,12 +8,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from .. import lie
 from ..model.validate import choice
 from ..solve.balance import measure
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import FrameLike, Inputs, Reference, System, needs_system
+from .matrices import joint_brackets
 
 __all__ = ["Linearization", "Modes", "linearize", "modes", "static_jacobian"]
 
@@ -149,11 +149,7 @@ def linearize(
     d = system.tree_derivatives(q, velocity, forces, u=inputs)  # with the forces of loops in place
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.diag(~system.known)
-    for _q0, v0, free in system.internal.spatial:
-        k = 6 if free else 3
-        twist = np.zeros(6)
-        twist[:k] = velocity[v0 : v0 + k]
-        A[v0 : v0 + k, v0 : v0 + k] = -lie.ad(twist)[:k, :k]
+    A[:n, :n] -= joint_brackets(system, velocity)
     P = _projector(system, q, d.dtau) if len(system.loop_rows) else np.eye(n)
     A[n:, :n] = P @ d.dq
     A[n:, n:] = P @ d.dv

@@ -27,6 +27,7 @@ __all__ = [
     "composite_matrices",
     "coriolis_matrix",
     "equation_of_motion",
+    "joint_brackets",
     "projected_matrices",
     "reconstruct",
 ]
@@ -437,7 +438,7 @@ def reconstruct(system: System, q: ArrayLike, v: ArrayLike, u: Inputs = None) ->
     actuation = np.array(columns).reshape(system.nu, system.nv).T
     return Reconstruction(
         mass=mass,
-        coriolis=0.5 * (mixed + mass @ _joint_brackets(system, v)),
+        coriolis=0.5 * (mixed + mass @ joint_brackets(system, v)),
         gravity=gravity,
         restoring=rest - gravity + actuation @ inputs,
         damping=moving - rest - force,
@@ -445,12 +446,10 @@ def reconstruct(system: System, q: ArrayLike, v: ArrayLike, u: Inputs = None) ->
     )
 
 
-def _joint_brackets(system: System, v: Array) -> Array:
+def joint_brackets(system: System, v: Array) -> Array:
     """A (nv, nv): ad of the body twist of each spherical and free joint, zero elsewhere."""
     out = np.zeros((system.nv, system.nv))
-    for _q0, v0, free in system.internal.spatial:
-        k = 6 if free else 3
-        twist = np.zeros(6)
-        twist[:k] = v[v0 : v0 + k]
-        out[v0 : v0 + k, v0 : v0 + k] = lie.ad(twist)[:k, :k]
+    for joint in system.manifold_joints:
+        n = joint.group.nv
+        out[joint.v, joint.v] = lie.ad(joint.group.twist(v[joint.v]))[:n, :n]
     return out

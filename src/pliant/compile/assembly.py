@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import layout
+from ..kernels.algebra.manifold import GROUPS
 from ..kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
+from ..model.joints import Group, Joint
 from ..model.links import Body, Frame, Link, Rod
 from ..model.pose import Pose
 from ..model.robot import Robot
@@ -28,6 +31,7 @@ from .rods import RodSteps, block_integrals, rod_steps, step_rows
 __all__ = [
     "Assembly",
     "LinkInfo",
+    "ManifoldJoint",
     "anchor_of",
     "assemble",
 ]
@@ -35,6 +39,7 @@ __all__ = [
 Array = NDArray[np.float64]
 HERE = Pose()
 Emission = Iterator[Any]  # of the emissions that must be done before it goes on
+_BLOCKS = {"spherical": BALL, "free": FREE}  # kind of block by the name of a joint's group
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,21 @@ class LinkInfo:
 
 
 @dataclass(frozen=True)
+class ManifoldJoint:
+    """A joint on a group, and where its coordinates and velocities are."""
+
+    q: slice
+    v: slice
+    joint: Joint
+    group: Group
+
+    @property
+    def row(self) -> tuple[int, int, int]:
+        """What the kernels know of it: first coordinate, first velocity, group."""
+        return self.q.start, self.v.start, int(GROUPS[self.group.name])
+
+
+@dataclass(frozen=True)
 class Assembly:
     """Everything that `assemble` finds out about a robot."""
 
@@ -70,13 +90,19 @@ class Assembly:
     nq: int
     nv: int
     resistance: Resistance
-    spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
     dof_names: tuple[str, ...]
     known: NDArray[np.bool_]  # (nv,) velocities of prescribed coordinates
     loading: Loading
     places: Places
     input_names: tuple[str, ...]
     notes: tuple[str, ...]  # what the points of rods and tendons do not resolve
+
+    @cached_property
+    def spatial(self) -> tuple[ManifoldJoint, ...]:
+        """Joints on groups."""
+        return tuple(
+            _on_group(info, info.link.joint.group) for info in self.links.values() if info.link.joint.group is not None
+        )
 
 
 class _Builder:
@@ -145,18 +171,19 @@ class _Builder:
         """Emit the blocks of a joint."""
         joint = link.joint
         q0, v0 = self.q0[link.name], self.v0[link.name]
-        if joint.kind == "fixed":
-            return anchor
-        if joint.kind == "screws":
-            for k, screw in enumerate(joint.screws):
-                self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
-                data = np.zeros(layout.DATA_WIDTH)
-                data[layout.D_AXIS : layout.D_AXIS + 6] = screw
-                anchor = self.add_step(data)
-            return anchor
-        kind = BALL if joint.kind == "spherical" else FREE
-        self.add_block(kind, anchor, list(range(v0, v0 + joint.nv)), [-1] * joint.nv, qpos=q0)
-        return self.add_step(np.zeros(layout.DATA_WIDTH))
+        if joint.group is not None:
+            self.add_block(_BLOCKS[joint.group.name], anchor, [*range(v0, v0 + joint.nv)], [-1] * joint.nv, qpos=q0)
+            return self.add_step(np.zeros(layout.DATA_WIDTH))
+        if len(joint.screws) != joint.nv:
+            raise ValueError(
+                f"link {link.name!r}: {joint!r} has {len(joint.screws)} screws, but {joint.nv} dof_names; give as many."
+            )
+        for k, screw in enumerate(joint.screws):
+            self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
+            data = np.zeros(layout.DATA_WIDTH)
+            data[layout.D_AXIS : layout.D_AXIS + 6] = screw
+            anchor = self.add_step(data)
+        return anchor
 
     def emit_body(self, link: Link, body: Body, anchor: Anchor) -> Emission:
         """Give the body's inertia to the step that carries it; emit its children."""
@@ -398,18 +425,12 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
         )
         for link in robot.links
     }
-    spatial = tuple(
-        (builder.q0[link.name], builder.v0[link.name], link.joint.kind)
-        for link in robot.links
-        if link.joint.kind in ("spherical", "free")
-    )
     return Assembly(
         tables=builder.tables(loading),
         links=links,
         nq=builder.nq,
         nv=builder.nv,
         resistance=resist(links, builder.nq, builder.nv),
-        spatial=spatial,
         dof_names=tuple(dofs(robot)),
         known=_known(robot, builder),
         loading=loading,
@@ -417,6 +438,11 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
         input_names=inputs,
         notes=(*builder.notes, *loading.notes),
     )
+
+
+def _on_group(info: LinkInfo, group: Group) -> ManifoldJoint:
+    q, v = slice(info.q0, info.q0 + group.nq), slice(info.v0, info.v0 + group.nv)
+    return ManifoldJoint(q, v, info.link.joint, group)
 
 
 def anchor_of(assembly: Assembly, frame: Frame) -> Anchor:

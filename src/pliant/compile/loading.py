@@ -22,10 +22,9 @@ from ..kernels.loads.units import UNIT_OF
 from ..kernels.loads.user import User
 from ..kernels.loads.wrenches import DIPOLE, IN_BODY, IN_WORLD, Wrenches
 from ..model.links import Body, Frame, Link, Rod
-from ..model.loads import FIELD, Contact, HalfSpace, Obstacle, PointWrench
+from ..model.loads import FIELD, Contact, Obstacle, PointWrench
 from ..model.pose import Pose
 from ..model.robot import Robot
-from ..model.shapes import Box, Cylinder, Sphere
 from ..model.units import input_units
 from .places import Anchor, Places, as_rows
 from .tendons import TendonBuilder
@@ -96,7 +95,7 @@ def _efforts(places: Places, inputs: Sequence[str]) -> Efforts:
     for name, motor in robot.motors.items():
         link = robot.link(motor.link)
         v = places.v0[motor.link] + motor.dof
-        q = places.q0[motor.link] + (motor.dof if link.joint.kind == "screws" else 0)
+        q = places.q0[motor.link] + (motor.dof if link.joint.group is None else 0)
         gain = {"torque": 1.0, "position": motor.kp, "velocity": motor.kd}[motor.control]
         place.append([inputs.index(name), v, q])
         data.append([gain, motor.kp, motor.kd, motor.limit])
@@ -234,44 +233,19 @@ def _water(places: Places) -> water.Water:
 
 
 def _shape_row(obstacle: Obstacle) -> tuple[int, Pose, list[float]]:
-    """Kind, frame and sizes of an obstacle's shape; the axis of a cylinder becomes z."""
-    shape = obstacle.shape
-    if isinstance(shape, HalfSpace):
-        return int(shapes.HALF_SPACE), Pose(), [0.0, 0.0, 0.0]
-    if isinstance(shape, Sphere):
-        return int(shapes.BALL), Pose(), [shape.radius, 0.0, 0.0]
-    if isinstance(shape, Cylinder):
-        turned = {
-            "x": [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
-            "y": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
-            "z": np.eye(3),
-        }
-        rotation = np.array(turned[shape.axis], dtype=float)
-        return int(shapes.TUBE), Pose(rotation=rotation), [shape.radius, 0.5 * shape.length, 0.0]
-    assert isinstance(shape, Box)
-    return int(shapes.BLOCK), Pose(), [0.5 * shape.x, 0.5 * shape.y, 0.5 * shape.z]
+    """Primitive, its frame in that of the shape, and its sizes and rounding."""
+    distance = obstacle.shape.distance()
+    assert distance is not None  # checked by the obstacle
+    size = np.zeros(4)
+    size[: len(distance.size)], size[3] = distance.size, distance.rounding
+    return int(shapes.PRIMITIVES[distance.primitive]), distance.pose, size.tolist()
 
 
 def _body_points(body: Body) -> list[tuple[Array, float]]:
     """Contact spheres of a body's shape, in its frame: centre and radius."""
-    shape = body.shape
+    assert body.shape is not None
     centre = np.zeros(3) if body.inertia is None else np.asarray(body.inertia.com)
-    if isinstance(shape, Sphere):
-        return [(centre, shape.radius)]
-    if isinstance(shape, Box):
-        half = 0.5 * np.array([shape.x, shape.y, shape.z])
-        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-        return [(centre + s * half, 0.0) for s in signs]
-    assert isinstance(shape, Cylinder)
-    axis = "xyz".index(shape.axis)
-    points = []
-    for side in (-0.5, 0.5):
-        for angle in 2 * np.pi * np.arange(12) / 12:
-            p = np.zeros(3)
-            p[axis] = side * shape.length
-            p[(axis + 1) % 3], p[(axis + 2) % 3] = shape.radius * np.cos(angle), shape.radius * np.sin(angle)
-            points.append((centre + p, 0.0))
-    return points
+    return [(centre + point, radius) for point, radius in body.shape.contact_points()]
 
 
 class _ContactBuilder:
@@ -355,7 +329,7 @@ class _ContactBuilder:
             point=as_rows(self.point, 1, np.int64),
             ball=as_rows(self.ball, 6),
             shape=as_rows(shape, 3, np.int64),
-            place=as_rows(place, 15),
+            place=as_rows(place, 16),
             touch=as_rows(self.touch, 4, np.int64),
             rods=as_rows(self.rods, 5, np.int64),
             skip=skip,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.assembly import LinkInfo, anchor_of, assemble
+from ..compile.assembly import LinkInfo, ManifoldJoint, anchor_of, assemble
 from ..compile.elimination import plan_elimination
 from ..compile.places import Anchor
 from ..compile.resistance import internal_tables
 from ..kernels import engine, layout
 from ..kernels.algebra import manifold
 from ..kernels.loads.wrenches import P_INPUT, P_MOMENT
+from ..model.joints import Group
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.rods.quadrature import Grid
@@ -164,20 +165,25 @@ class Core:
         return f"<System {self.name!r}: nq={self.nq}, nv={self.nv}, {len(self.tables.step)} steps>"
 
     @property
-    def prescribed(self) -> dict[str, tuple[Any, Any, str]]:
-        """Where coordinates and velocities of prescribed joints are, and their kind, by the name of their motion.
+    def manifold_joints(self) -> tuple[ManifoldJoint, ...]:
+        """Joints whose coordinates are not plain numbers: where they are, and their group."""
+        return self._assembly.spatial
 
-        The kind is "numbers" for ordinary coordinates, "spherical" or "free".
+    @property
+    def prescribed(self) -> dict[str, tuple[slice, slice, Group | None]]:
+        """Where coordinates and velocities of prescribed joints are, and their group, by the name of their motion.
+
+        The group is None for ordinary coordinates.
         """
-        out: dict[str, tuple[Any, Any, str]] = {}
+        out: dict[str, tuple[slice, slice, Group | None]] = {}
         for name, motion in self._robot.motions.items():
             info = self._assembly.links[motion.link]
             joint = info.link.joint
             first, last = (0, joint.nv) if motion.dof is None else (motion.dof, motion.dof + 1)
-            if joint.kind == "screws":
-                out[name] = slice(info.q0 + first, info.q0 + last), slice(info.v0 + first, info.v0 + last), "numbers"
+            if joint.group is None:
+                out[name] = slice(info.q0 + first, info.q0 + last), slice(info.v0 + first, info.v0 + last), None
             else:
-                out[name] = slice(info.q0, info.q0 + joint.nq), slice(info.v0, info.v0 + joint.nv), joint.kind
+                out[name] = slice(info.q0, info.q0 + joint.nq), slice(info.v0, info.v0 + joint.nv), joint.group
         return out
 
     @property
@@ -198,8 +204,8 @@ class Core:
     def neutral(self) -> Array:
         """The reference configuration: rods undeformed, joints at zero or identity, shape (nq,)."""
         q = np.zeros(self.nq)
-        for q0, _v0, _kind in self._assembly.spatial:
-            q[q0] = 1.0
+        for joint in self._assembly.spatial:
+            q[joint.q] = joint.group.neutral()
         return q
 
     def random(self, rng: np.random.Generator | int | None = None, *, scale: float = 1.0) -> Array:
@@ -220,9 +226,8 @@ class Core:
             if isinstance(rod, Rod):
                 angular = rod.strains.components < 3
                 q[info.rod_q] *= np.where(angular, 1.0 / rod.length, 0.1)
-        for q0, _v0, _kind in self._assembly.spatial:
-            quaternion = rng.normal(size=4)
-            q[q0 : q0 + 4] = quaternion / np.linalg.norm(quaternion)
+        for joint in self._assembly.spatial:
+            joint.group.scatter(q[joint.q], rng)
         return q
 
     def integrate(self, q: ArrayLike, dv: ArrayLike) -> Array:

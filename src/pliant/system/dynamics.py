@@ -411,10 +411,9 @@ class Dynamics(Core):
             acts = kind != DIPOLE and (index < 0 or u[index] != 0.0)
             if acts and (kind != IN_WORLD or np.any(row[P_MOMENT:P_FORCE])):
                 return False
-        spatial = self.internal.spatial
         driven = tau.copy()
         driven[self.efforts.place[:, 1]] += u[self.efforts.place[:, 0]]
-        return not any(np.any(driven[v0 : v0 + (6 if free else 3)]) for _q0, v0, free in spatial)
+        return not any(np.any(driven[joint.v]) for joint in self.manifold_joints)
 
     def _mass_factor(self, q: Array) -> tuple[Array, bool]:
         return self._factor(self.mass_matrix(q))

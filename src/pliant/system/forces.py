@@ -13,8 +13,8 @@ from ..kernels import engine
 from ..kernels.loads.loops import ANGLE, HELIX
 from ..kernels.loads.tendons import T_FORCE, T_LENGTH
 from ..model.actuators import InternalStress
+from ..model.joints.constraints import UNITS as ROW_UNITS
 from ..model.links import Link
-from ..model.loops import ROW_UNITS
 from ..model.units import FORCES
 from ..model.validate import choice, non_negative, unknown_name
 from .contacts import Contacts, find_contacts

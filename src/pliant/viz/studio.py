@@ -315,8 +315,8 @@ class Studio:
 def _prescribed_ranges(system: System, size: float) -> dict[str, tuple[float, float]]:
     """Ranges of prescribed joints of one coordinate, and of tendons of prescribed length."""
     out = {}
-    for name, (_where, place, kind) in system.prescribed.items():
-        if kind == "numbers" and place.stop == place.start + 1:
+    for name, (_where, place, group) in system.prescribed.items():
+        if group is None and place.stop == place.start + 1:
             largest = np.pi if system.dof_units[place.start] == "rad" else 0.5 * size
             out[name] = (-largest, largest)
     for name, k in system.held_tendons.items():
