@@ -5,12 +5,12 @@ import dataclasses
 import pickle
 import threading
 
-import load_robots
 import numpy as np
 import pytest
-import robots
 
+import load_robots
 import pliant as pl
+import robots
 
 SILICONE = {"young": 1e6, "poisson": 0.5, "density": 1000.0, "viscosity": 1e4}
 
@@ -27,7 +27,9 @@ def arm(
         joint=pl.Revolute("y", stiffness=stiffness, damping=damping, rest=angle), offset=(x, 0, 0),
     )  # fmt: skip
     box = robot.add_body("box", parent=rod.tip, shape=pl.Box(side, 0.02, 0.03), mass=mass)
-    robot.add_body("foot", parent=box, joint=pl.Spherical(), shape=pl.Sphere(0.01), density=density, offset=(0.05, 0, 0))
+    robot.add_body(
+        "foot", parent=box, joint=pl.Spherical(), shape=pl.Sphere(0.01), density=density, offset=(0.05, 0, 0)
+    )
     robot.add_rod(
         "tail", parent=rod.at(0.4), length=0.2, section=pl.Rectangle(tail, 0.01), material=silicone,
         strains=pl.Strains(bending=2, stretch=1),
@@ -227,7 +229,9 @@ def test_units_are_known():
         for name, unit in robot.parameters.units.items()
         if not unit
     }
-    assert without <= {"kp", "kd", "limit", "stiffness", "damping", *"xyz", *pl.model.rods.strains.STRAIN_NAMES}, without
+    assert without <= {"kp", "kd", "limit", "stiffness", "damping", *"xyz", *pl.model.rods.strains.STRAIN_NAMES}, (
+        without
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,21 @@
-"""What every answer of a system starts from: tables, workspace, names, coordinates and inputs."""
+"""What every answer of a system starts from: the constant tables of a robot, its names, coordinates and inputs, and how kernels
+are called with them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..compile.assembly import LinkInfo, ManifoldJoint, anchor_of, assemble
 from ..compile.elimination import plan_elimination
-from ..compile.places import Anchor
 from ..compile.resistance import internal_tables
+from ..compile.rest import set_rest
 from ..kernels import engine, layout
 from ..kernels.algebra import manifold
-from ..kernels.loads.wrenches import P_INPUT, P_MOMENT
 from ..model.joints import Group
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
@@ -23,23 +23,41 @@ from ..model.rods.quadrature import Grid
 from ..model.units import FORCES, RATES, coordinates, dofs, input_units
 from ..model.validate import finite, unknown_name
 from .arguments import checked, numbers
+from .workspace import AS_DESCRIBED, Given, Pool, Workspace
 
-__all__ = ["Array", "Core", "FrameLike", "Inputs", "Probe", "Reference"]
+__all__ = ["Array", "Core", "FrameLike", "Inputs", "Place", "Reference"]
 
 Array = NDArray[np.float64]
 FrameLike = str | Frame | Link
 Reference = Literal["body", "world"]
 Inputs = Mapping[str, float] | ArrayLike | None
-Probe = tuple[NDArray[np.int64], Array, Array]  # steps, partial steps, basis values at points inside rods
+Place = tuple[
+    int, Array
+]  # a frame: the step whose end it is fixed to, and its pose there, (12,) rotation by rows, position
+Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
+_FRAMES = 256  # places that are remembered
+
+
+def _read_only(group: Arrays) -> Arrays:
+    """A group of tables whose arrays cannot be written."""
+    views = [array.view() for array in group]
+    for view in views:
+        view.flags.writeable = False
+    return type(group)(*views)
 
 
 class Core:
-    """Tables and workspace of a compiled robot, its description and its configuration space."""
+    """A compiled robot: its description, constant tables and configuration space.
+
+    Nothing here changes after compiling; what a call writes is in a `Workspace`. Kernels are compiled for writeable arrays (for
+    numba one that is read-only has another type, and all would compile twice), so that the packed tables are writeable and
+    private; what is public are views that cannot be written.
+    """
 
     def __init__(self, robot: Robot, *, refine: int = 1) -> None:
         robot = robot.copy()
         assembly = assemble(robot, refine)
-        self._robot = robot
+        self._robot, self._refine = robot, refine
         self._assembly = assembly
         self.name = robot.name
         self.nq = assembly.nq
@@ -53,20 +71,28 @@ class Core:
         inner = internal_tables(assembly)
         loading = assembly.loading
         self._elimination = plan_elimination(assembly.tables, inner, loading.tendons, loading.efforts)
-        self.packed, views = engine.pack(
+        packed, views = engine.pack(
             [assembly.tables, inner, *loading.groups, self._elimination.fronts, self.make_work()]
         )
-        self.tables, self.internal, *loads, self.fronts, self._work = views
+        *tables, work = views
+        self.tables, self.internal, *loads, self.fronts = (_read_only(group) for group in tables)
         _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user, self.loops = loads
+        self._tables, self._internal = tables[:2]  # for kernels
+        self._pool = Pool(packed, work, self.nq, self.nv, tuple(self.fronts.size))
+        _units, tendons, _efforts, _wrenches, _water, contact, _user, _loops = tables[2:-1]
+        set_rest(packed, work, tendons, contact, list(robot.tendons), self.neutral(), self.nu)
         self._lower = assembly.loading.lower
         self.known = assembly.known
-        self._zero = np.zeros(self.nv)
+        self.known.flags.writeable = False
+        self._zero = np.zeros(self.nv)  # for kernels, which do not write what they are given
         self._no_input = np.zeros(self.nu)
-        self.pivot = np.zeros(self.nv, dtype=np.int64)
         self._none = np.zeros((0, self.nv, self.nv))
-        self._spare_q = np.zeros(self.nq)
-        self._parameters = np.zeros(engine.PARAMETERS)
-        self._probes: dict[tuple[str, bytes], Probe] = {}
+        self._places: dict[Any, Place] = {}
+        self._probes: dict[tuple[str, bytes], tuple[NDArray[np.int64], Array, Array]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as its description: tables hold addresses of this process, and views of each other."""
+        return _compile_again, (type(self), self._robot, self._refine)
 
     def make_work(self, dtype: type = np.float64) -> layout.Work:
         """A workspace of the kernels for this robot."""
@@ -191,16 +217,6 @@ class Core:
         """Numbers of the tendons of prescribed length, by name."""
         return {name: k for k, (name, t) in enumerate(self._robot.tendons.items()) if t.control == "length"}
 
-    @property
-    def last_step(self) -> tuple[Array, Array, Array]:
-        """Last correction, weights of the tolerance and error estimate, each (nv,), of the integrator's step just tried."""
-        return self._work.newton[1], self._work.newton[3], self._work.newton[4]
-
-    @property
-    def hold(self) -> Array:
-        """Which tendons have a prescribed length in the next step, and that length, (tendons, 2); written by solvers."""
-        return self._work.hold
-
     def neutral(self) -> Array:
         """The reference configuration: rods undeformed, joints at zero or identity, shape (nq,)."""
         q = np.zeros(self.nq)
@@ -244,14 +260,14 @@ class Core:
         [0. 0. 0. 1.]
         """
         out = np.empty(self.nq)
-        c = self.internal
+        c = self._internal
         manifold.integrate_q(c.shift, c.spatial, self.check_q(q), self.check_v("dv", dv), out)
         return out
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The dv (nv,) for which integrate(q0, dv) is q1."""
         out = np.empty(self.nv)
-        c = self.internal
+        c = self._internal
         start, end = checked("q0", q0, self.nq, self.name), checked("q1", q1, self.nq, self.name)
         manifold.difference(c.shift, c.spatial, start, end, out)
         return out
@@ -336,8 +352,27 @@ class Core:
         assert info.grid is not None
         return info, info.grid, info.link.content
 
-    def _anchor(self, frame: FrameLike) -> Anchor:
-        return anchor_of(self._assembly, self._robot.resolve(frame, field="frame"))
+    def place(self, frame: FrameLike) -> Place:
+        """Where a frame is in the table of steps; found once."""
+        key = (frame.name, frame.is_rod) if isinstance(frame, Link) else frame
+        try:
+            return self._places[key]
+        except (KeyError, TypeError):  # not seen yet, or nothing that can be a frame
+            anchor = anchor_of(self._assembly, self._robot.resolve(frame, field="frame"))
+        matrix = anchor.offset.matrix
+        place = anchor.step, np.concatenate([matrix[:3, :3].ravel(), matrix[:3, 3]])
+        if len(self._places) >= _FRAMES:
+            self._places.clear()
+        self._places[key] = place
+        return place
+
+    def workspace(self) -> Workspace:
+        """Memory for kernels, for a solver that keeps it."""
+        return Workspace(self._pool)
+
+    def borrow(self) -> Workspace:
+        """Memory for kernels, for a call: ``with system.borrow() as space``."""
+        return self._pool.take()
 
     def run_job(
         self,
@@ -354,32 +389,42 @@ class Core:
         p: Array | None = None,
         S: Array | None = None,
         q1: Array | None = None,
+        given: Given = AS_DESCRIBED,
+        space: Workspace | None = None,
     ) -> int:
-        """Run a job of the engine; see `kernels.engine.run`."""
-        zero = self._zero
-        spare = self._work.newton
-        status = engine.run(
-            job,
-            *self.packed,
-            q,
-            zero if v is None else v,
-            zero if a is None else a,
-            zero if b is None else b,
-            self._no_input if u is None else u,
-            zero if tau is None else tau,
-            self._parameters if p is None else p,
-            self._none if S is None else S,
-            self.pivot,
-            self._spare_q if q1 is None else q1,
-            spare[2] if force is None else force,
-            spare[3] if acceleration is None else acceleration,
-            spare[4],
-        )
-        self.raise_user_errors()
+        """Run a job of the engine; see `kernels.engine.run`.
+
+        `given` is what acts beside u and tau. With a workspace `space` results can be read from its `work` afterwards.
+        """
+        own = self._pool.take() if space is None else space
+        try:
+            own.prepare(given)
+            zero, spare = self._zero, own.spare
+            status = engine.run(
+                job,
+                *own.packed,
+                q,
+                zero if v is None else v,
+                zero if a is None else a,
+                zero if b is None else b,
+                self._no_input if u is None else u,
+                zero if tau is None else tau,
+                own.p if p is None else p,
+                self._none if S is None else S,
+                own.pivot,
+                spare[0] if q1 is None else q1,
+                spare[1] if force is None else force,
+                spare[2] if acceleration is None else acceleration,
+                spare[3],
+            )
+            self.raise_user_errors()
+        finally:
+            if space is None:
+                self._pool.free.append(own)
         return int(status)
 
     def raise_user_errors(self) -> None:
-        """Raise what a user's load raised while a kernel called it."""
+        """Raise what a user's load raised while a kernel called it in this thread."""
         for name, (load, _places) in self._robot.user_loads.items():
             try:
                 load.raise_error()
@@ -387,15 +432,6 @@ class Core:
                 error.add_note(f"in the user load {name!r}")
                 raise
 
-    @contextmanager
-    def scaled_gravity(self, factor: float, *, wrenches: bool = False) -> Iterator[None]:
-        """Within the block gravity, and if asked for also constant wrenches, are multiplied by `factor`."""
-        gravity, data = self.tables.gravity.copy(), self.wrenches.data.copy()
-        self.tables.gravity[:] = factor * gravity
-        if wrenches:
-            self.wrenches.data[self.wrenches.place[:, P_INPUT] < 0, P_MOMENT:] *= factor
-        try:
-            yield
-        finally:
-            self.tables.gravity[:] = gravity
-            self.wrenches.data[:] = data
+
+def _compile_again(kind: type[Core], robot: Robot, refine: int) -> Core:
+    return kind(robot, refine=refine)

@@ -102,14 +102,14 @@ def cables_unit(task, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out
 def water_unit(task, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out):
     """Forces of a fluid."""
     ints, floats = array_at(i, (n_i,)), array_at(f, (n_f,))
-    t, work = unpack_tables(ints, floats), unpack_work(ints, array_at(w, (n_w,)))
+    work = unpack_work(ints, array_at(w, (n_w,)))
     water = unpack_water(ints, floats)
     if task == FORCES:
-        apply_water(water, t.gravity, work.state)
+        apply_water(water, work.gravity, work.state)
     elif task == MATRICES:
-        water_tangents(water, t.gravity, work)
+        water_tangents(water, work.gravity, work)
     elif task == ENERGY:
-        work.message[2], work.message[3] = water_potential(water, t.gravity, work.state, work.origin)
+        work.message[2], work.message[3] = water_potential(water, work.gravity, work.state, work.origin)
 
 
 @unit
