@@ -51,12 +51,7 @@ def state(system: pl.System, seed: int = 0, *, scale: float = 0.4) -> tuple[np.n
 
 def complex_forces(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray) -> np.ndarray:
     """ID minus the forces of all loads, for complex arguments."""
-    out = np.zeros(system.nv, complex)
-    arguments = (np.ascontiguousarray(x, dtype=complex) for x in (q, v, a, u))
-    work = system.make_work(complex)
-    work.multiplier[:] = system.multipliers
-    loaded_inverse_dynamics(system.tables, work, *system.packed[:2], *arguments, out)
-    return out
+    return loaded_inverse_dynamics(system, q, v, a, u)
 
 
 def moved(system: pl.System, q: np.ndarray, d: np.ndarray) -> np.ndarray:

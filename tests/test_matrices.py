@@ -186,7 +186,15 @@ def test_complex_kernel():
         out = np.zeros((1, system.nv, system.nv), complex)
         handles = np.zeros((system.nv, 6), complex)
         matrices.composite_products(
-            ints, floats, np.zeros(buffer.size, complex), task, q.astype(complex), v.astype(complex), out, handles
+            ints,
+            floats,
+            np.zeros(buffer.size, complex),
+            system.header_position("water"),
+            task,
+            q.astype(complex),
+            v.astype(complex),
+            out,
+            handles,
         )
         return out[0]
 
@@ -205,16 +213,17 @@ def test_complex_drag_and_weight():
     q = system.random(rng, scale=0.5)
     v, w = rng.normal(size=(2, system.nv))
     ints, floats, buffer = system.packed
+    packed = (ints, floats, np.zeros(buffer.size, complex), system.header_position("water"))
     out, handles = np.zeros((1, system.nv, system.nv), complex), np.zeros((system.nv, 6), complex)
     h = 1e-40
     state = [q.astype(complex), v + 1j * h * w]
-    matrices.composite_products(ints, floats, np.zeros(buffer.size, complex), matrices.DRAG, *state, out, handles)
+    matrices.composite_products(*packed, matrices.DRAG, *state, out, handles)
     slope = (out[0] @ state[1]).imag / h
     zero = np.zeros(system.nv)
     full = system.residual_tangent(q, v, zero, weights=(0.0, 1.0, 0.0)) - system.damping_matrix
     close(slope, (full - system.inverse_dynamics_derivatives(q, v, zero).dv) @ w, scale=np.abs(full @ w).max())
     state = [moved(system, q, 1j * h * w), v.astype(complex)]
-    matrices.composite_products(ints, floats, np.zeros(buffer.size, complex), matrices.WEIGHT, *state, out, handles)
+    matrices.composite_products(*packed, matrices.WEIGHT, *state, out, handles)
     slope = -(handles[:, 3:] @ system.gravity).imag / h
     rest = system.residual_tangent(q, zero, zero) - system.elastic_tangent(q)
     close(slope, rest @ w, scale=np.abs(system.gravity_forces(q)).max())

@@ -118,23 +118,35 @@ call_load: Any = _call_load_interpreted if INTERPRETED else intrinsic(_call_load
 
 
 def _call_unit(
-    typing: Any, address: Any, task: Any, ints: Any, floats: Any, buffer: Any, q: Any, v: Any, u: Any, out: Any
+    typing: Any,
+    address: Any,
+    task: Any,
+    own: Any,
+    spare: Any,
+    ints: Any,
+    floats: Any,
+    buffer: Any,
+    q: Any,
+    v: Any,
+    u: Any,
+    out: Any,
 ) -> Any:
-    """Type and build the call of a unit: each array as its data pointer and its number of entries."""
+    """Type and build the call of a unit: arrays as their data pointers and numbers of entries, last the length of out's rows."""
     arrays = (ints, floats, buffer, q, v, u, out)
     for kind in arrays:
         if not (isinstance(kind, types.Array) and kind.layout == "C"):
             raise errors.TypingError(f"call_unit: arrays must be C-contiguous, not {kind}")
-    signature = types.void(types.int64, types.int64, *arrays)
+    signature = types.void(*[types.int64] * 4, *arrays)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         integer, real = ir.IntType(64), ir.DoubleType()
         kinds = [integer.as_pointer(), *[real.as_pointer()] * 6]
-        call: list[Any] = [arguments[1]]
-        for array, value, kind in zip(signature.args[2:], arguments[2:], kinds):
+        call: list[Any] = list(arguments[1:4])
+        for array, value, kind in zip(signature.args[4:], arguments[4:], kinds):
             data = context.make_array(array)(context, builder, value)
             call += [builder.bitcast(data.data, kind), data.nitems]
-        types_of = [integer, *(part for kind in kinds for part in (kind, integer))]
+        call.append(builder.extract_value(data.shape, signature.args[-1].ndim - 1))
+        types_of = [*[integer] * 3, *(part for kind in kinds for part in (kind, integer)), integer]
         function = ir.FunctionType(ir.VoidType(), types_of)
         builder.call(builder.inttoptr(arguments[0], function.as_pointer()), call)
         return context.get_dummy_value()
@@ -145,12 +157,13 @@ def _call_unit(
 _UNITS: list[Any] = []
 
 
-def _call_unit_interpreted(address: int, task: int, *arrays: Array) -> None:
+def _call_unit_interpreted(address: int, task: int, own: int, spare: int, *arrays: Array) -> None:
     """The same call from Python: the address is a number in a list."""
-    _UNITS[address - 1](task, *(part for array in arrays for part in (array, array.size)))
+    parts = (part for array in arrays for part in (array, array.size))
+    _UNITS[address - 1](task, own, spare, *parts, arrays[-1].shape[-1])
 
 
-# call_unit(address, task, ints, floats, buffer, q, v, u, out), for use inside compiled functions; see `Unit`
+# call_unit(address, task, own, spare, ints, floats, buffer, q, v, u, out), for use inside compiled functions; see `Unit`
 call_unit: Any = _call_unit_interpreted if INTERPRETED else intrinsic(_call_unit)
 
 
@@ -163,11 +176,21 @@ array_at: Any = _as_array if INTERPRETED else numba.carray
 
 
 class Unit:
-    """A part of the engine that is compiled (and cached) by itself when its address is first asked for."""
+    """A part of the engine that is compiled (and cached) by itself when its address is first asked for.
 
-    def __init__(self, function: Any) -> None:
+    Parameters
+    ----------
+    function : callable
+        ``f(task, own, spare, ints, n, floats, n, buffer, n, q, n, v, n, u, n, out, n, width)`` with pointers and sizes;
+        `own` and `spare` are positions in the header of the tables, `width` is the length of a row of `out`.
+    source : callable, optional
+        The function whose file the compiled code depends on, and is kept beside, if that is another one.
+    """
+
+    def __init__(self, function: Any, source: Any = None) -> None:
         self._function = function
-        self.__doc__ = function.__doc__
+        self._source = function if source is None else source
+        self.__doc__ = self._source.__doc__
 
     @cached_property
     def address(self) -> int:
@@ -177,14 +200,15 @@ class Unit:
             return len(_UNITS)
         ints, reals = types.CPointer(types.int64), types.CPointer(types.float64)
         pointers = [part for kind in (ints, *[reals] * 6) for part in (kind, types.int64)]
-        self._compiled = CFunc(self._function, ((types.int64, *pointers), types.void), {}, dict(_OPTIONS))
-        enable_cache(self._compiled, self._function)
+        arguments = (*[types.int64] * 3, *pointers, types.int64)
+        self._compiled = CFunc(self._function, (arguments, types.void), {}, dict(_OPTIONS))
+        enable_cache(self._compiled, self._source)
         self._compiled.compile()
         return int(self._compiled.address or 0)
 
 
 def unit(function: Any) -> Unit:
-    """Decorate a unit: ``f(task, ints, n, floats, n, buffer, n, q, n, v, n, u, n, out, n)`` with pointers and sizes."""
+    """Decorate a unit; see `Unit` for its arguments."""
     return Unit(function)
 
 

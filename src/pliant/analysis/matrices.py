@@ -184,7 +184,7 @@ class Reconstruction:
 def _product(system: System, task: np.int64, q: Array, v: Array) -> tuple[Array, Array]:
     """The matrix (nv, nv) of a task of `kernels.recursion.matrices`, and its handles (nv, 6)."""
     out, handles = np.zeros((1, system.nv, system.nv)), np.empty((system.nv, 6))
-    matrices.composite_products(*system.packed, task, q, v, out, handles)
+    matrices.composite_products(*system.packed, system.header_position("water"), task, q, v, out, handles)
     return out[0], handles
 
 
@@ -270,16 +270,7 @@ def equation_of_motion(
 
 
 def _has_loads(system: System) -> bool:
-    tables = (
-        system.tendons.law,
-        system.efforts.place,
-        system.wrenches.place,
-        system.water.place,
-        system.contact.point,
-        system.user.point,
-        system.loops.row,
-    )
-    return any(len(table) for table in tables)
+    return any(family.present(system.loads[family.name]) for family in system.families)
 
 
 def projected_matrices(system: System, q: ArrayLike, v: ArrayLike) -> ProjectedMatrices:
@@ -379,7 +370,7 @@ def composite_matrices(system: System, q: ArrayLike, v: ArrayLike) -> CompositeM
     flow = np.zeros(system.nv)
     if np.any(system.water.fluid) or np.any(system.water.data[:, W_TAIL:]):
         out = np.empty(system.nv)
-        matrices.fluid_forces(*system.packed, q, v, out)
+        matrices.fluid_forces(*system.packed, system.header_position("water"), q, v, out)
         buoyancy = handles[:, 3:] @ system.gravity + system.gravity_forces(q)
         flow = drag @ v - out - buoyancy
     return CompositeMatrices(

@@ -23,7 +23,8 @@ from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.rods.quadrature import SAME_POINT, Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
 from ..model.units import dofs
-from .loading import Loading, added_mass, build_loading, input_names, move_matrix, points_of_interest
+from .families.water import added_mass, move_matrix
+from .loading import Loading, build_loading, points_of_interest
 from .places import Anchor, Places
 from .resolution import element_ends, points_of_rod
 
@@ -378,7 +379,8 @@ class _Builder:
         """The finished tables."""
         spans = self.spans()
         carries = {block[layout.PSTEP] for block in self.blocks}
-        carries |= loading.steps
+        loaded = loading.steps
+        carries |= loaded
         for i, (row, M) in enumerate(zip(self.steps, self.inertias)):
             row[layout.S_INERTIA] = _store_inertia(self.data[i], M, self.dry[i])
             row[layout.S_CARRIES] = int(row[layout.S_INERTIA] != MASSLESS or i in carries)
@@ -401,7 +403,7 @@ class _Builder:
             col_q=np.array(self.col_q, dtype=np.int64),
             gravity=np.array(self.robot.gravity),
             flags=np.array(
-                [general, identity, bool(loading.steps), loading.velocity_loads, loading.pair_loads], dtype=np.int64
+                [general, identity, bool(loaded), loading.velocity_loads, bool(loading.coupled)], dtype=np.int64
             ),
         )
 
@@ -490,9 +492,8 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
         )
     builder.walk()
-    inputs = input_names(robot)
-    places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
-    loading = build_loading(places, inputs, refine)
+    places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
+    loading = build_loading(places)
     K, D, rest, springs = _resistance(builder)
     links = {
         link.name: LinkInfo(
@@ -523,7 +524,7 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
         known=_known(robot, builder),
         loading=loading,
         places=places,
-        input_names=inputs,
+        input_names=tuple(own.name for own in loading.inputs),
         notes=(*builder.notes, *loading.notes),
     )
 

@@ -4,7 +4,8 @@ Some sixty arrays would cost several microseconds per call from Python. A header
 shape it has; `unpacker` writes, for a NamedTuple of arrays, the function that makes the views.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
@@ -21,17 +22,24 @@ class Packed(NamedTuple):
     buffer: Floats  # the workspace
 
 
-def pack(groups: Iterable[Any]) -> tuple[Packed, tuple[Any, ...]]:
-    """Copy all arrays of the groups (the last of which is the workspace) into three; also the groups as views of them."""
-    groups = list(groups)
+def pack(groups: Sequence[Any], written: Collection[int]) -> tuple[Packed, tuple[Any, ...]]:
+    """Copy all arrays of the groups into three; also the groups as views of them.
+
+    Parameters
+    ----------
+    groups : sequence of NamedTuples
+        In the order of the header.
+    written : collection of int
+        Numbers of the groups that belong to the workspace.
+    """
     arrays = [array for group in groups for array in group]
-    work = len(arrays) - len(groups[-1])
+    work = [k in written for k, group in enumerate(groups) for _ in group]
     header = np.zeros((len(arrays), 4), dtype=np.int64)
     parts: dict[str, list[np.ndarray]] = {"ints": [], "floats": [np.zeros(1)], "buffer": [np.zeros(1)]}
     sizes = {"ints": header.size, "floats": 1, "buffer": 1}
 
     def kind(k: int) -> str:
-        return "buffer" if k >= work else "ints" if arrays[k].dtype == np.int64 else "floats"
+        return "buffer" if work[k] else "ints" if arrays[k].dtype == np.int64 else "floats"
 
     for k, array in enumerate(arrays):
         header[k, 0] = sizes[kind(k)]
@@ -68,15 +76,22 @@ def view3(ints, source, k):
     return source[o : o + a * b * c].reshape((a, b, c))
 
 
-def unpacker(group: Any, first: int) -> Any:
-    """The compiled function (ints, floats) → `group` as views, if its arrays are numbered from `first`."""
+@cache
+def unpacker(group: Any, first: int | None = None) -> Any:
+    """The compiled function (ints, floats) → `group` as views, if its arrays are numbered from `first`.
+
+    Without `first` the function takes it as a third argument: (ints, floats, first) → `group`.
+    """
     names: dict[str, Any] = {"Group": group, "view1": view1, "view2": view2, "view3": view3}
     views = []
     for k, hint in enumerate(get_type_hints(group, include_extras=True).values()):
-        names[f"k{k}"] = np.int64(first + k)  # not a Python int: numba would compile the views once per number
+        names[f"k{k}"] = np.int64(
+            k if first is None else first + k
+        )  # a Python int: numba would compile a view per number
         source = "ints" if hint.__origin__ == Ints else "floats"
-        views.append(f"view{hint.__metadata__[0]}(ints, {source}, k{k})")
+        views.append(f"view{hint.__metadata__[0]}(ints, {source}, {f'k{k}' if first is not None else f'first + k{k}'})")
     # A name of its own: two functions of one name, one compiled and one from the cache, could be taken for each other.
-    name = f"unpack_{group.__name__.lower()}"
-    exec(f"def {name}(ints, floats):\n    return Group({', '.join(views)})\n", names)
+    name = f"unpack_{group.__module__.replace('.', '_')}_{group.__name__.lower()}{'' if first is not None else '_at'}"
+    arguments = "ints, floats" if first is not None else "ints, floats, first"
+    exec(f"def {name}({arguments}):\n    return Group({', '.join(views)})\n", names)
     return managed(names[name])

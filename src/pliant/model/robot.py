@@ -15,7 +15,7 @@ from .driven import Driven
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
-from .loads import FIELD, Contact, Dipole, DistributedWrench, Obstacle, PointWrench
+from .loads import FIELD, Contact, Dipole, DistributedWrench, Load, Obstacle, PointWrench
 from .loops import Loop
 from .pose import PoseLike, as_pose
 from .rods.sections import Material, Section
@@ -44,6 +44,7 @@ _NAMED = (
     "contacts",
     "user_loads",
     "loops",
+    "loads",
 )
 
 
@@ -89,6 +90,7 @@ class Robot(Driven, Surroundings, Closed):
         self.contacts: dict[str, Contact] = {}
         self.loops: dict[str, Loop] = {}
         self.user_loads: dict[str, tuple[UserLoad, tuple[Frame | str, ...]]] = {}
+        self.loads: dict[str, Load] = {}
 
     # ------------------------------------------------------------ building
 
@@ -292,6 +294,7 @@ class Robot(Driven, Surroundings, Closed):
         checked_name(name)
         named = [self.frames, *(getattr(self, kind) for kind in _NAMED)]
         inputs = [own for load, _places in self.user_loads.values() for own in load.inputs]
+        inputs += [own.name for label, load in self.loads.items() for own in load.inputs(label)]
         if self.dipoles and name in FIELD:
             raise ValueError(f"the name {name!r} is taken already: it is an input of the field that acts on dipoles.")
         if any(name in group for group in named) or name in inputs or any(link.name == name for link in self.links):

@@ -18,7 +18,7 @@ from ..kernels.loads.wrenches import P_INPUT, P_MOMENT
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.rods.quadrature import Grid
-from ..model.units import FORCES, RATES, coordinates, dofs, input_units
+from ..model.units import FORCES, RATES, coordinates, dofs
 from ..model.validate import finite, unknown_name
 from .arguments import checked, numbers
 
@@ -47,16 +47,28 @@ class Core:
         self.nu = len(assembly.input_names)
         self._coordinate_units = coordinates(robot)
         self.dof_units = tuple(dofs(robot).values())
-        self.input_units = tuple(input_units(robot).values())
+        self.input_units = tuple(own.unit for own in assembly.loading.inputs)
         inner = internal_tables(assembly)
         loading = assembly.loading
-        self._elimination = plan_elimination(assembly.tables, inner, loading.tendons, loading.efforts)
-        self.packed, views = engine.pack(
-            [assembly.tables, inner, *loading.groups, self._elimination.fronts, self.make_work()]
+        self._elimination = plan_elimination(
+            assembly.tables, inner, loading.tables["tendons"], loading.tables["efforts"]
         )
-        self.tables, self.internal, *loads, self.fronts, self._work = views
-        _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user, self.loops = loads
-        self._lower = assembly.loading.lower
+        engine_groups = [assembly.tables, inner, *loading.inner, self._elimination.fronts, self.make_work()]
+        spaces = loading.spaces(self.nv)
+        groups = [*engine_groups, *loading.outer.values(), *spaces]
+        written = {len(engine_groups) - 1, *range(len(groups) - len(spaces), len(groups))}
+        self.packed, views = engine.pack(groups, written)
+        self.tables, self.internal, _units, *inside, self.fronts, self._work = views[: len(engine_groups)]
+        self.families = loading.families
+        outside = views[len(engine_groups) :]
+        inner_names = [name for name in loading.tables if name not in loading.outer]
+        self.loads = dict(zip([*inner_names, *loading.outer], [*inside, *outside]))
+        self._position = loading.position
+        self.tendons, self.efforts, self.wrenches = (self.loads[name] for name in ("tendons", "efforts", "wrenches"))
+        self.water, self.contact = self.loads["water"], self.loads["contact"]
+        self.user, self.loops = self.loads["user"], self.loads["loops"]
+        self._lower = np.array([own.lower for own in loading.inputs])
+        self._upper = np.array([own.upper for own in loading.inputs])
         self.known = assembly.known
         self._zero = np.zeros(self.nv)
         self._no_input = np.zeros(self.nu)
@@ -68,18 +80,11 @@ class Core:
 
     def make_work(self, dtype: type = np.float64) -> layout.Work:
         """A workspace of the kernels for this robot."""
-        load = self._assembly.loading
-        return layout.make_work(
-            self._assembly.tables,
-            dtype,
-            tendons=len(load.tendons.law),
-            tendon_points=len(load.tendons.point),
-            wraps=len(load.tendons.wrap) + len(load.tendons.segment),
-            contacts=len(load.contact.point),
-            user=len(load.user.point),
-            inputs=self.nu,
-            loop_rows=len(load.loops.row),
-        )
+        return layout.make_work(self._assembly.tables, dtype, **self._assembly.loading.work_sizes)
+
+    def header_position(self, family: str) -> int:
+        """Where the header of the packed tables has those of a family of loads."""
+        return self._position[family]
 
     @property
     def robot(self) -> Robot:
@@ -279,7 +284,7 @@ class Core:
                 if name not in self.input_names:
                     raise unknown_name("input", str(name), self.input_names)
                 out[self.input_names.index(name)] = finite(f"input {name!r}", value)
-            self._check_pull(out)
+            self._check_bounds(out)
             return out
         try:
             array = np.ascontiguousarray(numbers("u", u))
@@ -294,17 +299,17 @@ class Core:
             raise ValueError(
                 f"u has shape {array.shape}, but ({self.nu},) is needed: {', '.join(self.input_names) or 'no inputs'}."
             )
-        self._check_pull(array)
+        self._check_bounds(array)
         return array if array.flags.writeable else array.copy()
 
-    def _check_pull(self, u: Array) -> None:
-        """Error if a tendon is asked to push."""
-        if (u < self._lower).any():
-            name = self.input_names[int(np.argmax(u < self._lower))]
-            raise ValueError(
-                f"input {name!r} = {u[self.input_names.index(name)]:g} is not allowed: a tendon only pulls, so it must be at "
-                "least 0. Use add_tendon(..., push=True) to allow compression."
-            )
+    def _check_bounds(self, u: Array) -> None:
+        """Error if an input is beyond its bounds; for example if a tendon is asked to push."""
+        beyond = (u < self._lower) | (u > self._upper)
+        if beyond.any():
+            k = int(np.argmax(beyond))
+            own = self._assembly.loading.inputs[k]
+            reason = own.reason or f"it must be between {own.lower:g} and {own.upper:g}."
+            raise ValueError(f"input {own.name!r} = {u[k]:g} is not allowed: {reason}")
 
     def check_q(self, q: ArrayLike) -> Array:
         """q as a contiguous vector (nq,); error if its size is wrong."""

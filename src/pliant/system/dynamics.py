@@ -10,7 +10,6 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from ..kernels import engine
-from ..kernels.groups import CABLES
 from ..kernels.loads import internal
 from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
 from ..kernels.solve.newton import CONVERGED
@@ -387,10 +386,8 @@ class Dynamics(Core):
 
     def why_dense(self) -> str:
         """What couples parts of the robot beyond the tree, so that implicit steps need dense factors; "" if nothing does."""
-        if len(self.loops.row):
-            return "loop joints connect its branches"
-        if self._assembly.loading.pair_loads or self._assembly.loading.units.address[CABLES] != 0:
-            return "contact between its parts, cables between its links, or tendons with elasticity or friction connect them"
+        if self._assembly.loading.coupled:
+            return self._assembly.loading.coupled
         if not self._elimination.local:
             return "a tendon acts on several parts at once"
         return ""
