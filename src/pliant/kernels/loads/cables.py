@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.dual import get3, get9, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, PE, RE
-from .contact import pair_columns, velocity_at
-from .law import add_cross_terms, clear_laws, subtract_pair, subtract_wrench
+from ..algebra.dual import get3, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE
+from .law import add_cross_terms, clear_laws, pair_columns, point_at, subtract_pair, subtract_wrench, velocity_at
 from .tendons import (
     L_N,
     L_PHI,
@@ -55,10 +54,9 @@ N0, N3 = np.int64(0), np.int64(3)
 @routine
 def segment_ends(tendons, m, state):
     """World positions of the ends of a straight stretch, its unit vector from the second to the first, and its length."""
-    ra, rb = state[tendons.segment[m, 1]], state[tendons.segment[m, 2]]
     span = tendons.span[m]
-    a = vadd(get3(ra, PE), mv(get9(ra, RE), get3(span, N0)))
-    b = vadd(get3(rb, PE), mv(get9(rb, RE), get3(span, N3)))
+    a = point_at(state[tendons.segment[m, 1]], get3(span, N0))
+    b = point_at(state[tendons.segment[m, 2]], get3(span, N3))
     d = vsub(a, b)
     size = np.sqrt(vdot(d, d))
     return a, b, vscale(1.0 / size, d), size

@@ -18,25 +18,27 @@ import numpy as np
 from ..._jit import inline, routine
 from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
 from ..layout import (
-    COL0,
-    COLS,
     F2,
     I2,
-    KIND,
     MESSAGE_COUNT,
     MESSAGE_CQ,
     MESSAGE_ENERGY,
     MESSAGE_GAP,
     MESSAGE_SIZE,
-    PARENT,
     PE,
     RE,
-    ROD,
-    S_BLOCK,
-    S_PHI,
     VE,
 )
-from .law import add_cross_terms, subtract_law, subtract_pair, subtract_wrench
+from .law import (
+    add_cross_terms,
+    pair_columns,
+    point_at,
+    subtract_law,
+    subtract_pair,
+    subtract_wrench,
+    unit_vector,
+    velocity_at,
+)
 from .shapes import distance
 from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES, unit
 
@@ -80,8 +82,7 @@ def turn(R, o):
 @routine
 def centre_of(contact, k, state):
     """World position of a contact point."""
-    row = state[contact.point[k, 0]]
-    return vadd(get3(row, PE), mv(get9(row, RE), get3(contact.ball[k], N0)))
+    return point_at(state[contact.point[k, 0]], get3(contact.ball[k], N0))
 
 
 @routine
@@ -91,12 +92,6 @@ def shape_frame(contact, s, state):
     R = get9(row, RE)
     place = contact.place[s]
     return mm(R, get9(place, N0)), vadd(get3(row, PE), mv(R, get3(place, N9)))
-
-
-@routine
-def velocity_at(row, x):
-    """Velocity of the point x of a step."""
-    return vadd(get3(row, VE + 3), vcross(get3(row, VE), x))
 
 
 @routine
@@ -146,13 +141,6 @@ def force_column(law, weight, depth, n, v, w, rho, dn, dx, dv, dw, along, drho):
     F = vscale(fn, t)
     dF = vadd(vscale(dfn, t), vscale(fn, dt))
     return vadd(vcross(drho, F), vcross(rho, dF)), dF
-
-
-@inline
-def unit_vector(k, one):
-    """A unit vector; zero for k outside 0, 1, 2."""
-    zero = 0.0 * one
-    return (one if k == 0 else zero, one if k == 1 else zero, one if k == 2 else zero)
 
 
 @routine
@@ -370,43 +358,6 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
         add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
     else:
         subtract_pair(work, i, j, c, M, F, A, B, spare)
-
-
-@routine
-def pair_columns(t, work, i, j, out):
-    """J of steps i and j, and the mixed columns cq R + cv J of both (after `rod_columns`), at the origin."""
-    step_columns(t, work, i, out[0], out[2])
-    step_columns(t, work, j, out[1], out[3])
-
-
-@routine
-def step_columns(t, work, i, J, R):
-    """Columns J and R of a step in the order of velocities; zero for the world."""
-    for r in range(6):
-        for k in range(J.shape[1]):
-            J[r, k] = 0.0
-            R[r, k] = 0.0
-    if i < 0:
-        return
-    b = t.step[i, S_BLOCK]
-    block = t.block[b]
-    if block[KIND] == ROD:
-        n = block[COLS]
-        o = 2 * t.step[i, S_PHI]
-        for k in range(n):
-            col = t.col_v[block[COL0] + k]
-            for r in range(6):
-                J[r, col] += work.wide1[r, o + n + k]
-                R[r, col] += work.wide1[r, o + k]
-        b = block[PARENT]
-    while b >= 0:
-        block = t.block[b]
-        for k in range(block[COL0], block[COL0] + block[COLS]):
-            col = t.col_v[k]
-            for r in range(6):
-                J[r, col] += work.ends[0, r, k]
-                R[r, col] += work.ends[1, r, k]
-        b = block[PARENT]
 
 
 @routine

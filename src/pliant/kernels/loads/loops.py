@@ -19,8 +19,7 @@ import numpy as np
 from ..._jit import routine
 from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
 from ..layout import AE, F2, I2, MESSAGE_CQ, PE, RE, VE
-from .contact import pair_columns, unit_vector
-from .law import add_cross_terms, clear_laws, subtract_pair, subtract_wrench
+from .law import add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench, unit_vector
 from .units import CLOSURE, FORCES, MATRICES, TANGENT, VALUES, unit
 
 

@@ -24,8 +24,8 @@ from ..groups import (
     unpack_wrenches,
 )
 from ..layout import MESSAGE_COUNT, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_GAP, MESSAGE_SIZE
-from .contact import step_columns
 from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, effort, effort_potential
+from .law import add_projection
 from .tendons import add_line_gradients, add_line_tangents, add_lines, line_lengths, line_potential, set_plain_tensions
 from .units import CLOSURE, ENERGY, FORCES, GENERALISED, INPUTS, LENGTHS, MATRICES, TANGENT, TOUCHES, VALUES
 from .wrenches import P_INPUT, P_KIND, P_STEP, subtract_wrenches, wrench_at, wrench_potential, wrench_tangents
@@ -126,16 +126,11 @@ def load_potential(work, loads, q, u):
 @routine
 def add_wrench_columns(t, work, wrenches, B):
     """Derivatives of the generalised forces with respect to the inputs of point wrenches."""
-    J, R = work.columns[0], work.columns[1]
     for k in range(wrenches.place.shape[0]):
         j, i = wrenches.place[k, P_INPUT], wrenches.place[k, P_STEP]
         if j >= 0:
             x, M, F = wrench_at(work.state[i], wrenches.data[k], wrenches.place[k, P_KIND], 1.0)
-            step_columns(t, work, i, J, R)
-            m = (M[0] + x[1] * F[2] - x[2] * F[1], M[1] + x[2] * F[0] - x[0] * F[2], M[2] + x[0] * F[1] - x[1] * F[0])
-            for c in range(B.shape[1]):
-                for r in range(3):
-                    B[j, c] += m[r] * J[r, c] + F[r] * J[3 + r, c]
+            add_projection(t, work, i, x, M, F, B[j])
 
 
 @routine

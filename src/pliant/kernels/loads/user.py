@@ -6,10 +6,9 @@ import numpy as np
 
 from ..._call import call_load
 from ..._jit import routine
-from ..algebra.dual import get3, get9, mm, mv, vadd, vcross
-from ..layout import F1, F2, I2, PE, RE, VE
-from .contact import step_columns
-from .law import subtract_law, subtract_wrench
+from ..algebra.dual import get3, get9, mm
+from ..layout import F1, F2, I2, RE, VE
+from .law import add_projection, point_at, subtract_law, subtract_wrench, velocity_at
 from .units import FORCES, INPUTS, MATRICES, unit
 
 
@@ -43,11 +42,10 @@ def evaluate(user, k, work, space, u, want):
     pose, twist = buffer[: 12 * n], buffer[12 * n : 18 * n]
     for m in range(n):
         row = work.state[user.point[first + m, 0]]
-        R = get9(row, RE)
-        x = vadd(get3(row, PE), mv(R, get3(user.place[first + m], N9)))
-        frame = mm(R, get9(user.place[first + m], N0))
+        x = point_at(row, get3(user.place[first + m], N9))
+        frame = mm(get9(row, RE), get9(user.place[first + m], N0))
         w = get3(row, VE)
-        v = vadd(get3(row, VE + 3), vcross(w, x))
+        v = velocity_at(row, x)
         for c in range(9):
             pose[12 * m + c] = frame[c].real
         for c in range(3):
@@ -74,8 +72,7 @@ def evaluate(user, k, work, space, u, want):
 @routine
 def point_of(user, m, state):
     """Position of a point relative to the moving origin."""
-    row = state[user.point[m, 0]]
-    return vadd(get3(row, PE), mv(get9(row, RE), get3(user.place[m], N9)))
+    return point_at(state[user.point[m, 0]], get3(user.place[m], N9))
 
 
 @routine
@@ -102,18 +99,6 @@ def apply_user(user, work, space, u, want):
                         A[r, c] = f * buffer[24 * n + 36 * m + 6 * r + c]
                         B[r, c] = f * buffer[60 * n + 36 * m + 6 * r + c]
                 subtract_law(work, i, x, M, F, A, B)
-
-
-@routine
-def add_projection(t, work, i, x, M, F, out):
-    """out (nv,) += Jᵀ (M about x, F) for the point x of step i."""
-    if i < 0:
-        return
-    step_columns(t, work, i, work.columns[0], work.columns[1])
-    J = work.columns[0]
-    m0, m1, m2 = M[0] + x[1] * F[2] - x[2] * F[1], M[1] + x[2] * F[0] - x[0] * F[2], M[2] + x[0] * F[1] - x[1] * F[0]
-    for k in range(out.shape[0]):
-        out[k] += m0 * J[0, k] + m1 * J[1, k] + m2 * J[2, k] + F[0] * J[3, k] + F[1] * J[4, k] + F[2] * J[5, k]
 
 
 @routine
