@@ -58,12 +58,7 @@ def complex_forces(
     multipliers: np.ndarray | None = None,
 ) -> np.ndarray:
     """ID minus the forces of all loads, for complex arguments."""
-    out = np.zeros(system.nv, complex)
-    arguments = (np.ascontiguousarray(x, dtype=complex) for x in (q, v, a, u))
-    work = system.make_work(complex)
-    work.multiplier[:] = 0.0 if multipliers is None else multipliers
-    loaded_inverse_dynamics(system._tables, work, *system.workspace().packed[:2], *arguments, out)
-    return out
+    return loaded_inverse_dynamics(system, q, v, a, u, multipliers)
 
 
 def moved(system: pl.System, q: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -178,7 +178,8 @@ def complex_composite(system, task, q, v):
     ints, floats, buffer = system.workspace().packed
     out, handles = np.zeros((1, system.nv, system.nv), complex), np.zeros((system.nv, 6), complex)
     state = q.astype(complex), v.astype(complex)
-    matrices.composite_products(ints, floats, np.zeros(buffer.size, complex), task, *state, out, handles)
+    water = system.header_position("water")
+    matrices.composite_products(ints, floats, np.zeros(buffer.size, complex), water, task, *state, out, handles)
     return out[0], handles
 
 

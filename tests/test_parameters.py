@@ -131,6 +131,14 @@ def collected() -> dict[str, pl.Robot]:
 ROBOTS = collected()
 
 
+def attempt(make):
+    """What a function makes, or nothing and why it refuses."""
+    try:
+        return make(), ""
+    except ValueError as error:
+        return None, str(error)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_parameter_of_every_robot(name):
     """The result of changing any number equals a fresh compile bit by bit; what is refused is refused by both."""
@@ -139,15 +147,11 @@ def test_every_parameter_of_every_robot(name):
     assert len(system.parameters) > 5
     for parameter, value in system.parameters.items():
         other = value * 1.01 if value else 1e-3
-        try:
-            changed = robot.with_parameters({parameter: other})
-            expected = changed.compile()
-        except ValueError as error:
-            with pytest.raises(ValueError, match=r".") as raised:
-                system.with_parameters({parameter: other})
-            assert str(raised.value) == str(error)
-            continue
-        same(system.with_parameters({parameter: other}), expected)
+        expected, refusal = attempt(lambda: robot.with_parameters({parameter: other}).compile())  # noqa: B023
+        changed, same_refusal = attempt(lambda: system.with_parameters({parameter: other}))  # noqa: B023
+        assert refusal == same_refusal
+        if not refusal:
+            same(changed, expected)
 
 
 def test_the_old_system_stays(system):

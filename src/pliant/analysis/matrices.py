@@ -186,7 +186,7 @@ def _product(system: System, task: np.int64, q: Array, v: Array) -> tuple[Array,
     """The matrix (nv, nv) of a task of `kernels.recursion.matrices`, and its handles (nv, 6)."""
     out, handles = np.zeros((1, system.nv, system.nv)), np.empty((system.nv, 6))
     with system.borrow() as space:
-        matrices.composite_products(*space.packed, task, q, v, out, handles)
+        matrices.composite_products(*space.packed, system.header_position("water"), task, q, v, out, handles)
     return out[0], handles
 
 
@@ -281,16 +281,7 @@ def equation_of_motion(
 
 
 def _has_loads(system: System) -> bool:
-    tables = (
-        system.tendons.law,
-        system.efforts.place,
-        system.wrenches.place,
-        system.water.place,
-        system.contact.point,
-        system.user.point,
-        system.loops.row,
-    )
-    return any(len(table) for table in tables)
+    return any(family.present(system.loads[family.name]) for family in system.families)
 
 
 def projected_matrices(system: System, q: ArrayLike, v: ArrayLike) -> ProjectedMatrices:
@@ -392,7 +383,7 @@ def composite_matrices(system: System, q: ArrayLike, v: ArrayLike) -> CompositeM
     if np.any(system.water.fluid) or np.any(system.water.data[:, W_TAIL:]):
         out = np.empty(system.nv)
         with system.borrow() as space:
-            matrices.fluid_forces(*space.packed, q, v, out)
+            matrices.fluid_forces(*space.packed, system.header_position("water"), q, v, out)
         buoyancy = handles[:, 3:] @ system.gravity + system.gravity_forces(q)
         flow = drag @ v - out - buoyancy
     return CompositeMatrices(

@@ -23,7 +23,8 @@ from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.rods.quadrature import SAME_POINT, Grid
 from ..model.units import dofs
-from .loading import Loading, added_mass, build_loading, input_names, move_matrix, points_of_interest
+from .families.water import added_mass, move_matrix
+from .loading import Loading, build_loading, points_of_interest
 from .places import Anchor, Places
 from .resistance import Resistance, resist
 from .rods import RodSteps, block_integrals, rod_steps, step_rows
@@ -321,7 +322,8 @@ class _Builder:
         """The finished tables."""
         spans = self.spans()
         carries = {block[layout.PSTEP] for block in self.blocks}
-        carries |= loading.steps
+        loaded = loading.steps
+        carries |= loaded
         data = np.array(self.data).reshape(-1, layout.DATA_WIDTH)
         kinds = _store_inertias(data, np.array(self.inertias).reshape(-1, 6, 6), np.array(self.dry).reshape(-1, 6, 6))
         for i, (row, kind) in enumerate(zip(self.steps, kinds.tolist())):
@@ -346,7 +348,7 @@ class _Builder:
             col_q=np.array(self.col_q, dtype=np.int64),
             gravity=np.array(self.robot.gravity),
             flags=np.array(
-                [general, identity, bool(loading.steps), loading.velocity_loads, loading.pair_loads], dtype=np.int64
+                [general, identity, bool(loaded), loading.velocity_loads, bool(loading.coupled)], dtype=np.int64
             ),
         )
 
@@ -411,9 +413,8 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
         )
     builder.walk()
-    inputs = input_names(robot)
-    places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
-    loading = build_loading(places, inputs, refine)
+    places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
+    loading = build_loading(places)
     links = {
         link.name: LinkInfo(
             link,
@@ -435,7 +436,7 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
         known=_known(robot, builder),
         loading=loading,
         places=places,
-        input_names=inputs,
+        input_names=tuple(own.name for own in loading.inputs),
         notes=(*builder.notes, *loading.notes),
     )
 

@@ -14,9 +14,9 @@ from ..model.links import Rod
 from .rods import rod_matrices
 
 if TYPE_CHECKING:
-    from .assembly import Assembly, LinkInfo
+    from .assembly import Assembly, LinkInfo, ManifoldJoint
 
-__all__ = ["Resistance", "internal_tables", "resist", "revise_resistance", "sparse"]
+__all__ = ["Resistance", "internal_tables", "resist", "revise_resistance", "sparse", "write_resistance"]
 
 Array = NDArray[np.float64]
 
@@ -86,16 +86,38 @@ def sparse(resistance: Resistance) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return start, columns.astype(np.int64), K[rows, columns], D[rows, columns]
 
 
+def write_resistance(internal: Internal, assembly: Assembly) -> bool:
+    """Write stiffness, damping and rest into tables of the same pattern; False, and nothing of use, if theirs is another."""
+    start, column, stiffness, damping = sparse(assembly.resistance)
+    springs = _springs(assembly)
+    same = np.array_equal(start, internal.start) and np.array_equal(column, internal.column)
+    if not same or [spring.row for spring in springs] != [tuple(row) for row in internal.springs.tolist()]:
+        return False
+    internal.stiffness[:], internal.damping[:], internal.rest[:] = stiffness, damping, assembly.resistance.rest
+    internal.spring_stiffness[:], internal.spring_rest[:] = _spring_tables(springs)
+    return True
+
+
+def _springs(assembly: Assembly) -> list[ManifoldJoint]:
+    return [joint for joint in assembly.spatial if np.any(joint.joint.stiffness_matrix)]
+
+
+def _spring_tables(springs: list[ManifoldJoint]) -> tuple[Array, Array]:
+    """Stiffness (n, 6, 6) and rest (n, 7) of springs of manifold joints."""
+    stiffness, rest = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 7))
+    for k, s in enumerate(springs):
+        stiffness[k, : s.joint.nv, : s.joint.nv] = s.joint.stiffness_matrix
+        rest[k, : s.joint.nq] = s.joint.rest_position
+    return stiffness, rest
+
+
 def internal_tables(assembly: Assembly) -> Internal:
     """Stiffness and damping as sparse rows, and the maps between coordinates and velocities."""
     plain_q, plain_v = np.ones(assembly.nq, dtype=bool), np.ones(assembly.nv, dtype=bool)
     for joint in assembly.spatial:
         plain_q[joint.q] = plain_v[joint.v] = False
-    springs = [joint for joint in assembly.spatial if np.any(joint.joint.stiffness_matrix)]
-    stiffness, rest = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 7))
-    for k, s in enumerate(springs):
-        stiffness[k, : s.joint.nv, : s.joint.nv] = s.joint.stiffness_matrix
-        rest[k, : s.joint.nq] = s.joint.rest_position
+    springs = _springs(assembly)
+    stiffness, rest = _spring_tables(springs)
     start, column, elastic, viscous = sparse(assembly.resistance)
     return Internal(
         shift=np.column_stack([np.flatnonzero(plain_q), np.flatnonzero(plain_v)]).astype(np.int64),

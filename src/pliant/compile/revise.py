@@ -12,15 +12,18 @@ Every table is made by the functions that compiling uses, so the result equals t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from ..model.links import Rod
 from ..model.parameters import Parameter
 from ..model.robot import Robot
-from .assembly import Assembly, assemble
-from .resistance import revise_resistance
-from .resolution import varies
+from .assembly import assemble
+from .degrees import varies
+from .model import Model, packed_model
+from .resistance import revise_resistance, write_resistance
 
 __all__ = ["revise"]
 
@@ -40,21 +43,44 @@ def _resists(robot: Robot, parameter: Parameter) -> bool:
     return path[1] in ("material", "section") and path[2] in _RESISTANCE
 
 
-def revise(old: Assembly, robot: Robot, changed: Iterable[Parameter], refine: int = 1) -> Assembly:
-    """The assembly of a robot that differs from the old one in these parameters."""
-    changed = list(changed)
+def revise(old: Model, robot: Robot, changed: Sequence[Parameter]) -> Model:
+    """The model of a robot that differs from the old one in these parameters."""
     if all(p.path[0] == "gravity" for p in changed):
-        return replace(old, tables=old.tables._replace(gravity=robot.gravity), places=replace(old.places, robot=robot))
+        return _other_gravity(old, robot)
     if all(_resists(robot, p) for p in changed):
-        names = {robot.links[p.path[1]].name: robot.links[p.path[1]] for p in changed}
-        links = dict(old.links)
-        for name, link in names.items():
-            links[name] = replace(links[name], link=link)
-        return replace(
-            old,
-            links=links,
-            resistance=revise_resistance(old.resistance, links, names),
-            places=replace(old.places, robot=robot),
-        )
-    steps = {name: info.steps for name, info in old.links.items() if info.steps is not None}
-    return assemble(robot, refine, steps)
+        return _other_resistance(old, robot, {p.path[1] for p in changed})
+    steps = {name: info.steps for name, info in old.assembly.links.items() if info.steps is not None}
+    assembly = assemble(robot, old.refine, steps)
+    return packed_model(robot, old.refine, assembly)
+
+
+def _other_gravity(old: Model, robot: Robot) -> Model:
+    """Gravity is in the tables, and in the workspace as it is at first."""
+    assembly = replace(
+        old.assembly,
+        tables=old.assembly.tables._replace(gravity=np.array(robot.gravity)),
+        places=replace(old.assembly.places, robot=robot),
+    )
+    packed = old.packed._replace(floats=old.packed.floats.copy(), buffer=old.packed.buffer.copy())
+    new = replace(old, robot=robot, assembly=assembly, packed=packed)
+    new.tables.gravity[:] = new.work.gravity[:] = robot.gravity
+    return new
+
+
+def _other_resistance(old: Model, robot: Robot, links: set[int]) -> Model:
+    """Stiffness and damping of some links, by number, in the places that they have."""
+    infos = dict(old.assembly.links)
+    names = [robot.links[k].name for k in links]
+    for k, name in zip(links, names):
+        infos[name] = replace(infos[name], link=robot.links[k])
+    assembly = replace(
+        old.assembly,
+        links=infos,
+        resistance=revise_resistance(old.assembly.resistance, infos, names),
+        places=replace(old.assembly.places, robot=robot),
+    )
+    packed = old.packed._replace(floats=old.packed.floats.copy())
+    new = replace(old, robot=robot, assembly=assembly, packed=packed)
+    if not write_resistance(new.internal, assembly):
+        return packed_model(robot, old.refine, assembly)  # other entries are zero now
+    return new

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +12,37 @@ from numpy.typing import ArrayLike, NDArray
 from .links import Frame
 from .pose import Pose
 from .shapes import Shape
+from .units import Input
 from .validate import choice, flag, interval, non_negative, positive, vector
 
-__all__ = ["FIELD", "Contact", "Dipole", "DistributedWrench", "Obstacle", "PointWrench"]
+__all__ = ["FIELD", "Contact", "Dipole", "DistributedWrench", "Load", "Obstacle", "PointWrench"]
 
 Array = NDArray[np.float64]
 Axes = Literal["world", "body"]
 FIELD = ("field_x", "field_y", "field_z")  # inputs of the uniform field that acts on dipoles [T]
 Density = ArrayLike | Callable[[float], ArrayLike]
+
+
+class Load:
+    """Base of the descriptions of a family of loads that is not part of the package; see "Extending pliant".
+
+    A description is a frozen dataclass that checks its values. `robot.add_load(name, description)` adds it to a robot.
+
+    Attributes
+    ----------
+    family : Family
+        Of the class: what turns its descriptions into tables and computes with them (`pliant.compile.family.Family`).
+    """
+
+    family: ClassVar[Any]
+
+    def inputs(self, name: str) -> Iterable[Input]:
+        """Its inputs, if it was added to a robot under that name; none unless a class says otherwise."""
+        return ()
+
+    def frames(self) -> Iterable[Frame]:
+        """Where it acts; inside a rod these become computational points."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False)

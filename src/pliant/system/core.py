@@ -5,22 +5,33 @@ are called with them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from functools import cached_property
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.assembly import LinkInfo, ManifoldJoint, anchor_of, assemble
-from ..compile.elimination import plan_elimination
-from ..compile.resistance import internal_tables
-from ..compile.rest import set_rest
+from ..compile.assembly import LinkInfo, ManifoldJoint, anchor_of
+from ..compile.family import Family
+from ..compile.model import Model, compile_robot
+from ..compile.revise import revise
 from ..kernels import engine, layout
 from ..kernels.algebra import manifold
+from ..kernels.loads.contact import Contact
+from ..kernels.loads.efforts import Efforts
+from ..kernels.loads.internal import Internal
+from ..kernels.loads.loops import Loops
+from ..kernels.loads.tendons import Tendons
+from ..kernels.loads.user import User
+from ..kernels.loads.water import Water
+from ..kernels.loads.wrenches import Wrenches
+from ..kernels.solve.fronts import Fronts
 from ..model.joints import Group
 from ..model.links import Frame, Link, Rod
+from ..model.parameters import Parameter, Parameters, parameters_of
 from ..model.robot import Robot
 from ..model.rods.quadrature import Grid
-from ..model.units import FORCES, RATES, coordinates, dofs, input_units
+from ..model.units import FORCES, RATES, coordinates, dofs
 from ..model.validate import finite, unknown_name
 from .arguments import checked, numbers
 from .workspace import AS_DESCRIBED, Given, Pool, Workspace
@@ -55,35 +66,18 @@ class Core:
     """
 
     def __init__(self, robot: Robot, *, refine: int = 1) -> None:
-        robot = robot.copy()
-        assembly = assemble(robot, refine)
-        self._robot, self._refine = robot, refine
-        self._assembly = assembly
-        self.name = robot.name
-        self.nq = assembly.nq
-        self.nv = assembly.nv
+        self._set(compile_robot(robot, refine))
+
+    def _set(self, model: Model) -> None:
+        """Take over a compiled robot."""
+        assembly = model.assembly
+        self._model, self._assembly, self._elimination = model, assembly, model.elimination
+        self.name = model.robot.name
+        self.nq, self.nv, self.nu = assembly.nq, assembly.nv, len(assembly.input_names)
         self.dof_names = assembly.dof_names
         self.input_names = assembly.input_names
-        self.nu = len(assembly.input_names)
-        self._coordinate_units = coordinates(robot)
-        self.dof_units = tuple(dofs(robot).values())
-        self.input_units = tuple(input_units(robot).values())
-        inner = internal_tables(assembly)
-        loading = assembly.loading
-        self._elimination = plan_elimination(assembly.tables, inner, loading.tendons, loading.efforts)
-        packed, views = engine.pack(
-            [assembly.tables, inner, *loading.groups, self._elimination.fronts, self.make_work()]
-        )
-        *tables, work = views
-        self.tables, self.internal, *loads, self.fronts = (_read_only(group) for group in tables)
-        _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user, self.loops = loads
-        self._tables, self._internal = tables[:2]  # for kernels
-        self._pool = Pool(packed, work, self.nq, self.nv, tuple(self.fronts.size))
-        _units, tendons, _efforts, _wrenches, _water, contact, _user, _loops = tables[2:-1]
-        set_rest(packed, work, tendons, contact, list(robot.tendons), self.neutral(), self.nu)
-        self._lower = assembly.loading.lower
         self.known = assembly.known
-        self.known.flags.writeable = False
+        self._pool = Pool(model, self.nq, self.nv)
         self._zero = np.zeros(self.nv)  # for kernels, which do not write what they are given
         self._no_input = np.zeros(self.nu)
         self._none = np.zeros((0, self.nv, self.nv))
@@ -92,22 +86,129 @@ class Core:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as its description: tables hold addresses of this process, and views of each other."""
-        return _compile_again, (type(self), self._robot, self._refine)
+        return _compile_again, (type(self), self._robot, self._model.refine)
+
+    # ------------------------------------------------------------ tables
+
+    @property
+    def _tables(self) -> layout.Tables:
+        """The table of steps as kernels take it; likewise `_internal`."""
+        return self._model.tables
+
+    @property
+    def _internal(self) -> Internal:
+        return self._model.internal
+
+    @cached_property
+    def tables(self) -> layout.Tables:
+        """The table of steps; it cannot be written, nor can the other tables."""
+        return _read_only(self._model.tables)
+
+    @cached_property
+    def internal(self) -> Internal:
+        """Resistance of rods and joints, and the maps between coordinates and velocities."""
+        return _read_only(self._model.internal)
+
+    @cached_property
+    def fronts(self) -> Fronts:
+        """The plan of the elimination along the tree."""
+        return _read_only(self._model.fronts)
+
+    @cached_property
+    def loads(self) -> dict[str, Any]:
+        """Tables of the families of loads by name."""
+        return {name: _read_only(tables) for name, tables in self._model.loads.items()}
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The families of loads that the robot may have."""
+        return self._assembly.loading.families
+
+    @property
+    def tendons(self) -> Tendons:
+        """Tables of tendons; the following are those of other loads."""
+        return self.loads["tendons"]
+
+    @property
+    def efforts(self) -> Efforts:
+        """Motors and internal stress."""
+        return self.loads["efforts"]
+
+    @property
+    def wrenches(self) -> Wrenches:
+        """Wrenches and dipoles."""
+        return self.loads["wrenches"]
+
+    @property
+    def water(self) -> Water:
+        """The fluid."""
+        return self.loads["water"]
+
+    @property
+    def contact(self) -> Contact:
+        """Contact points, obstacles and pairs."""
+        return self.loads["contact"]
+
+    @property
+    def user(self) -> User:
+        """Loads that the user wrote."""
+        return self.loads["user"]
+
+    @property
+    def loops(self) -> Loops:
+        """Joints that close loops."""
+        return self.loads["loops"]
 
     def make_work(self, dtype: type = np.float64) -> layout.Work:
-        """A workspace of the kernels for this robot."""
-        load = self._assembly.loading
-        return layout.make_work(
-            self._assembly.tables,
-            dtype,
-            tendons=len(load.tendons.law),
-            tendon_points=len(load.tendons.point),
-            wraps=len(load.tendons.wrap) + len(load.tendons.segment),
-            contacts=len(load.contact.point),
-            user=len(load.user.point),
-            inputs=self.nu,
-            loop_rows=len(load.loops.row),
-        )
+        """A workspace of the kernels for this robot, for any number type."""
+        return layout.make_work(self._assembly.tables, dtype, **self._assembly.loading.work_sizes)
+
+    def header_position(self, family: str) -> int:
+        """Where the header of the packed tables has those of a family of loads."""
+        return self._model.positions[family]
+
+    # ------------------------------------------------------------ description
+
+    @property
+    def _robot(self) -> Robot:
+        return self._model.robot
+
+    @cached_property
+    def _parameters(self) -> dict[str, Parameter]:
+        return parameters_of(self._robot)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Every number of the description that `with_parameters` can change, by name, with its value and unit."""
+        return Parameters(self._parameters)
+
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        """The system of a robot with other values of some parameters, by name; see `parameters`.
+
+        It equals what compiling the changed description gives, and shares what has not changed with this system, which stays as it
+        is. Only tables that depend on the parameters are made anew.
+
+        Examples
+        --------
+        >>> stiffer = system.with_parameters({"arm.young": 2e6, "cable.z": 0.010})
+        >>> stiffer.parameters["arm.young"], system.parameters["arm.young"]
+        (2000000.0, 1000000.0)
+        """
+        found = self._parameters
+        robot = self._robot.revised(found, values)
+        other = object.__new__(type(self))
+        other._set(revise(self._model, robot, [found[name] for name in values]))
+        return other
+
+    @cached_property
+    def dof_units(self) -> tuple[str, ...]:
+        """Units of small motions along the degrees of freedom, (nv,)."""
+        return tuple(dofs(self._robot).values())
+
+    @cached_property
+    def input_units(self) -> tuple[str, ...]:
+        """Units of the inputs, (nu,)."""
+        return tuple(own.unit for own in self._assembly.loading.inputs)
 
     @property
     def robot(self) -> Robot:
@@ -127,12 +228,12 @@ class Core:
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of q, (nq,): as `dof_names`, but ``qw, qx, qy, qz`` (and ``x, y, z``) of manifold joints."""
-        return tuple(self._coordinate_units)
+        return tuple(coordinates(self._robot))
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
         """Units of the entries of q, (nq,); "–" for quaternions and for strains without unit."""
-        return tuple(self._coordinate_units.values())
+        return tuple(coordinates(self._robot).values())
 
     @property
     def velocity_units(self) -> tuple[str, ...]:
@@ -301,7 +402,7 @@ class Core:
                 if name not in self.input_names:
                     raise unknown_name("input", str(name), self.input_names)
                 out[self.input_names.index(name)] = finite(f"input {name!r}", value)
-            self._check_pull(out)
+            self._check_bounds(out)
             return out
         try:
             array = np.ascontiguousarray(numbers("u", u))
@@ -316,17 +417,18 @@ class Core:
             raise ValueError(
                 f"u has shape {array.shape}, but ({self.nu},) is needed: {', '.join(self.input_names) or 'no inputs'}."
             )
-        self._check_pull(array)
+        self._check_bounds(array)
         return array if array.flags.writeable else array.copy()
 
-    def _check_pull(self, u: Array) -> None:
-        """Error if a tendon is asked to push."""
-        if (u < self._lower).any():
-            name = self.input_names[int(np.argmax(u < self._lower))]
-            raise ValueError(
-                f"input {name!r} = {u[self.input_names.index(name)]:g} is not allowed: a tendon only pulls, so it must be at "
-                "least 0. Use add_tendon(..., push=True) to allow compression."
-            )
+    def _check_bounds(self, u: Array) -> None:
+        """Error if an input is beyond its bounds; for example if a tendon is asked to push."""
+        lower, upper = self._model.bounds
+        beyond = (u < lower) | (u > upper)
+        if beyond.any():
+            k = int(np.argmax(beyond))
+            own = self._assembly.loading.inputs[k]
+            reason = own.reason or f"it must be between {own.lower:g} and {own.upper:g}."
+            raise ValueError(f"input {own.name!r} = {u[k]:g} is not allowed: {reason}")
 
     def check_q(self, q: ArrayLike) -> Array:
         """q as a contiguous vector (nq,); error if its size is wrong."""

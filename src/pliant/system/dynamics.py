@@ -9,7 +9,6 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from ..kernels import engine
-from ..kernels.groups import CABLES
 from ..kernels.loads import internal
 from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
 from ..kernels.solve.newton import CONVERGED
@@ -272,12 +271,8 @@ def step_storage(system: Core, solver: LinearSolver = "auto") -> Array:
 
 def why_dense(system: Core) -> str:
     """What couples parts of the robot beyond the tree, so that implicit steps need dense factors; "" if nothing does."""
-    if len(system.loops.row):
-        return "loop joints connect its branches"
-    if system._assembly.loading.pair_loads or system._assembly.loading.units.address[CABLES] != 0:
-        return (
-            "contact between its parts, cables between its links, or tendons with elasticity or friction connect them"
-        )
+    if system._assembly.loading.coupled:
+        return system._assembly.loading.coupled
     if not system._elimination.local:
         return "a tendon acts on several parts at once"
     return ""

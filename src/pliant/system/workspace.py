@@ -10,12 +10,14 @@ fields `layout.GIVEN`), everything else is written first.
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compile.model import Model
 from ..kernels import engine
 from ..kernels.layout import GIVEN, Work
 
@@ -102,18 +104,26 @@ class Pool:
     `list.pop` and `list.append` are atomic, so that no lock is needed.
     """
 
-    __slots__ = ("_first", "_shapes", "blank", "floats", "free", "ints", "nq", "nv", "size", "store")
-
-    def __init__(self, packed: engine.Packed, work: Work, nq: int, nv: int, store: tuple[int, int]) -> None:
-        """From the packed tables, the workspace in them as it is at first, and the size of the factors along the tree."""
-        assert work._fields[: len(GIVEN)] == GIVEN
-        self.ints, self.floats = packed.ints, packed.floats
-        self.nq, self.nv, self.store = nq, nv, store
-        self._shapes = [array.shape for array in work]
-        self._first = np.cumsum([1, *(array.size for array in work)]).tolist()  # the first number is a place holder
-        self.size = len(packed.buffer)
-        self.blank = packed.buffer[1 : self._first[len(GIVEN)]].copy()
+    def __init__(self, model: Model, nq: int, nv: int) -> None:
+        """For a compiled robot, whose buffer is a workspace as it is at first."""
+        self.ints, self.floats, self._first = model.packed
+        self.nq, self.nv = nq, nv
+        self.size = len(self._first)
+        self._model = model
         self.free: list[Workspace] = []
+
+    @cached_property
+    def store(self) -> tuple[int, int]:
+        """Size of the factors along the tree."""
+        rows, columns = self._model.fronts.size.tolist()
+        return rows, columns
+
+    @cached_property
+    def blank(self) -> Array:
+        """What every call starts from: the fields `layout.GIVEN`, which come first; before them is a place holder."""
+        work = self._model.work
+        assert work._fields[: len(GIVEN)] == GIVEN
+        return self._first[1 : 1 + sum(array.size for array in work[: len(GIVEN)])]
 
     def take(self) -> Workspace:
         """A workspace that is free, or a new one; ``with pool.take() as space`` gives it back."""
@@ -124,5 +134,7 @@ class Pool:
 
     def views(self, buffer: Array) -> Work:
         """The arrays of a workspace as parts of its buffer."""
-        spans = zip(self._first, self._first[1:], self._shapes)
-        return Work(*(buffer[first:last].reshape(shape) for first, last, shape in spans))
+        sizes = [array.size for array in self._model.work]
+        first = np.cumsum([1, *sizes]).tolist()
+        spans = zip(first, first[1:], self._model.work)
+        return Work(*(buffer[start:end].reshape(array.shape) for start, end, array in spans))

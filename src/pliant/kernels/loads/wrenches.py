@@ -42,7 +42,7 @@ def wrench_at(row, data, kind, scale):
 
 
 @routine
-def apply_wrenches(wrenches, state, u, share):
+def subtract_wrenches(wrenches, state, u, share):
     """Subtract the applied wrenches, of constant ones a share, from the inertial ones of their steps."""
     for k in range(wrenches.place.shape[0]):
         j = wrenches.place[k, P_INPUT]
@@ -52,6 +52,12 @@ def apply_wrenches(wrenches, state, u, share):
         for c in range(3):
             row[FW + c] -= m[c]
             row[FW + 3 + c] -= F[c]
+
+
+@routine
+def apply_wrenches(t, work, wrenches, space, q, v, u, r):
+    """The same with the arguments of all families, for any number type."""
+    subtract_wrenches(wrenches, work.state, u, work.share[0])
 
 
 @routine
