@@ -35,7 +35,7 @@ def measure(kind, inside, size, R, p, x, out):
 
 
 def outside_box(c: np.ndarray, size: np.ndarray) -> np.ndarray:
-    g = np.abs(c) - size
+    g = np.abs(c) - size[:3]
     return np.linalg.norm(np.maximum(g, 0), axis=1) + np.minimum(g.max(axis=1), 0)
 
 
@@ -49,13 +49,15 @@ def open_tube(c: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 SHAPES = {  # kind, inside, sizes, distance in the shape's frame
-    "half-space": (shapes.HALF_SPACE, False, (0, 0, 0), lambda c, s: c[:, 2]),
-    "sphere": (shapes.BALL, False, (0.7, 0, 0), lambda c, s: np.linalg.norm(c, axis=1) - s[0]),
-    "bubble": (shapes.BALL, True, (0.7, 0, 0), lambda c, s: s[0] - np.linalg.norm(c, axis=1)),
-    "cylinder": (shapes.TUBE, False, (0.5, 0.8, 0), outside_cylinder),
-    "pipe": (shapes.TUBE, True, (0.5, 0.8, 0), open_tube),
-    "box": (shapes.BLOCK, False, (0.5, 0.7, 0.6), outside_box),
-    "room": (shapes.BLOCK, True, (0.5, 0.7, 0.6), lambda c, s: (s - np.abs(c)).min(axis=1)),
+    "half-space": (shapes.HALF_SPACE, False, (0, 0, 0, 0), lambda c, s: c[:, 2]),
+    "sphere": (shapes.BALL, False, (0.7, 0, 0, 0), lambda c, s: np.linalg.norm(c, axis=1) - s[0]),
+    "bubble": (shapes.BALL, True, (0.7, 0, 0, 0), lambda c, s: s[0] - np.linalg.norm(c, axis=1)),
+    "cylinder": (shapes.TUBE, False, (0.5, 0.8, 0, 0), outside_cylinder),
+    "pipe": (shapes.TUBE, True, (0.5, 0.8, 0, 0), open_tube),
+    "capsule": (shapes.TUBE, False, (0, 0.6, 0, 0.4), lambda c, s: outside_cylinder(c, s) - s[3]),
+    "round box": (shapes.BLOCK, False, (0.3, 0.5, 0.4, 0.2), lambda c, s: outside_box(c, s) - s[3]),
+    "box": (shapes.BLOCK, False, (0.5, 0.7, 0.6, 0), outside_box),
+    "room": (shapes.BLOCK, True, (0.5, 0.7, 0.6, 0), lambda c, s: (s[:3] - np.abs(c)).min(axis=1)),
 }
 
 
@@ -75,7 +77,7 @@ def test_distance_normal_and_curvature(name):
         around, beyond = np.hypot(c[:, 0], c[:, 1]) > 0.5, np.abs(c[:, 2]) > 0.8
         assert min(np.sum(a & b) for a in (around, ~around) for b in (beyond, ~beyond)) > 10
     if name == "box":
-        assert set(np.sum(np.abs(c) > size, axis=1)) == {0, 1, 2, 3}
+        assert set(np.sum(np.abs(c) > size[:3], axis=1)) == {0, 1, 2, 3}
     x = p + c @ R.T
     d, n, H = at(x)
     np.testing.assert_allclose(d, distance(c, size), rtol=1e-13, atol=1e-14)
@@ -94,7 +96,7 @@ def test_axis_of_a_cylinder(axis):
     """A ball touches the round wall at the radius and the cap at half the length, whatever the axis."""
     along = "xyz".index(axis)
     for direction in range(3):
-        robot = pl.Robot(gravity=(0, 0, 0))
+        robot = pl.Robot(gravity=(0, 0, 0, 0))
         robot.add_body("ball", joint=pl.Prismatic("xyz"[direction]), shape=pl.Sphere(0.1), mass=1.0)
         robot.add_obstacle("post", pl.Cylinder(radius=0.3, length=2.0, axis=axis))
         robot.add_contact("touch", "ball", "post", stiffness=10.0, exponent=1.0)
@@ -296,7 +298,7 @@ def test_a_ball_rolls_down(mu, rolls):
 
 def thrown_rods(gap: float, **law: float) -> pl.Robot:
     """Two free rods, crossed, without gravity; their axes are a gap apart."""
-    robot = pl.Robot("thrown rods", gravity=(0, 0, 0))
+    robot = pl.Robot("thrown rods", gravity=(0, 0, 0, 0))
     soft = pl.Material(young=2e5, poisson=0.4, density=1000.0)
     for name, turn, z in (("a", 0.2, 0.0), ("b", 1.5, gap)):
         robot.add_rod(
@@ -380,7 +382,7 @@ def test_action_is_reaction_between_rods():
      (pl.Box(0.2, 0.3, 0.1), True), (pl.Cylinder(0.3, 0.6, "y"), False), (pl.Cylinder(0.05, 1.0, "x"), True)],
 )  # fmt: skip
 def test_action_is_reaction_on_a_moving_obstacle(shape, inside):
-    robot = pl.Robot(gravity=(0, 0, 0))
+    robot = pl.Robot(gravity=(0, 0, 0, 0))
     robot.add_rod(
         "rod", joint=pl.Free(), length=0.5, section=pl.Circle(0.02), material=SILICONE, strains=pl.Strains(bending=1)
     )
@@ -512,7 +514,7 @@ def test_exact_derivatives_of_touching_rods(kind, base, law):
 
 def test_a_rod_bent_into_a_loop_touches_itself():
     """Internal stress winds a clamped rod up by more than a turn; its end comes round and rests against its beginning."""
-    robot = pl.Robot("loop", gravity=(0, 0, 0))
+    robot = pl.Robot("loop", gravity=(0, 0, 0, 0))
     robot.add_rod(
         "rod", length=1.0, section=pl.Circle(0.02), material=SILICONE, strains=pl.Strains.planar_bending(4), points=30
     )

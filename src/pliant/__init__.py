@@ -20,7 +20,7 @@ from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from .model.links import Frame, Link, constant_strain, helix
-from .model.loads import Contact, Dipole, DistributedWrench, HalfSpace, Obstacle, PointWrench
+from .model.loads import Contact, Dipole, DistributedWrench, Obstacle, PointWrench
 from .model.loops import Loop
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
@@ -41,7 +41,7 @@ from .model.rods.basis import (
 from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
+from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
 from .model.user import UserLoad, compiled_load
 from .solve.closure import redundant_constraints
 from .solve.continuation import Branch, SpecialPoint, trace_equilibria

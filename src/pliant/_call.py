@@ -74,12 +74,13 @@ call_load: Any = _call_load_interpreted if INTERPRETED else _numba.unsized_call
 _UNITS: list[Any] = []
 
 
-def _call_unit_interpreted(address: int, task: int, *arrays: Array) -> None:
+def _call_unit_interpreted(address: int, task: int, own: int, spare: int, *arrays: Array) -> None:
     """The same call from Python: the address is a number in a list."""
-    _UNITS[address - 1](task, *(part for array in arrays for part in (array, array.size)))
+    parts = (part for array in arrays for part in (array, array.size))
+    _UNITS[address - 1](task, own, spare, *parts, arrays[-1].shape[-1])
 
 
-# call_unit(address, task, ints, floats, buffer, q, v, u, out), for use inside compiled functions; see `Unit`
+# call_unit(address, task, own, spare, ints, floats, buffer, q, v, u, out), for use inside compiled functions; see `Unit`
 call_unit: Any = _call_unit_interpreted if INTERPRETED else _numba.sized_call
 
 
@@ -92,11 +93,21 @@ array_at: Any = _as_array if INTERPRETED else _numba.array_at
 
 
 class Unit:
-    """A part of the engine that is compiled (and cached) by itself when its address is first asked for."""
+    """A part of the engine that is compiled (and cached) by itself when its address is first asked for.
 
-    def __init__(self, function: Any) -> None:
+    Parameters
+    ----------
+    function : callable
+        ``f(task, own, spare, ints, n, floats, n, buffer, n, q, n, v, n, u, n, out, n, width)`` with pointers and sizes;
+        `own` and `spare` are positions in the header of the tables, `width` is the length of a row of `out`.
+    source : callable, optional
+        The function whose file the compiled code depends on, and is kept beside, if that is another one.
+    """
+
+    def __init__(self, function: Any, source: Any = None) -> None:
         self._function = function
-        self.__doc__ = function.__doc__
+        self._source = function if source is None else source
+        self.__doc__ = self._source.__doc__
 
     @cached_property
     def address(self) -> int:
@@ -104,12 +115,13 @@ class Unit:
         if INTERPRETED:
             _UNITS.append(self._function)
             return len(_UNITS)
-        self._compiled = _numba.c_function(self._function, "n" + "in" + 6 * "fn", STAMP)
+        letters = "nnn" + "in" + 6 * "fn" + "n"
+        self._compiled = _numba.c_function(self._function, letters, STAMP, self._source)
         return int(self._compiled.address or 0)
 
 
 def unit(function: Any) -> Unit:
-    """Decorate a unit: ``f(task, ints, n, floats, n, buffer, n, q, n, v, n, u, n, out, n)`` with pointers and sizes."""
+    """Decorate a unit; see `Unit` for its arguments."""
     return Unit(function)
 
 

@@ -76,6 +76,9 @@ def managed(function: Any) -> Any:
     return inner(function, count=True)
 
 
-def kernel(function: Any) -> Any:
-    """Decorate an entry point: compiled on first use, cached with a digest of all kernel sources."""
-    return entry(function, STAMP)
+def kernel(function: Any, source: Any = None) -> Any:
+    """Decorate an entry point: compiled on first use, cached with a digest of all kernel sources.
+
+    `source` is the function whose file it also depends on, if that is not its own.
+    """
+    return entry(function, STAMP, source)

@@ -105,20 +105,23 @@ def inner(function: Any, *, merge: bool = False, count: bool = False) -> Any:
     return numba.njit(**_OPTIONS, nogil=True)(function)
 
 
-def entry(function: Any, stamp: str) -> Any:
-    """Compile a function that Python calls, when it is called first; kept on disk for these sources (`stamp`)."""
+def entry(function: Any, stamp: str, source: Any = None) -> Any:
+    """Compile a function that Python calls, when it is called first; kept on disk for these sources (`stamp`).
+
+    `source` is the function whose file it depends on, and is kept beside, if that is another one.
+    """
     if INTERPRETED:
         return function
     if DIRECT:
-        return _with_cache(numba.njit(**_OPTIONS, nogil=True)(function), function, stamp)
-    with _public_cache(function, stamp) as cache:
+        return _with_cache(numba.njit(**_OPTIONS, nogil=True)(function), source or function, stamp)
+    with _public_cache(source or function, stamp) as cache:
         return numba.njit(**_OPTIONS, nogil=True, cache=cache)(function)
 
 
 _LETTERS = {"n": types.int64, "i": types.CPointer(types.int64), "f": types.CPointer(types.float64)}
 
 
-def c_function(function: Any, arguments: str, stamp: str | None = None) -> Any:
+def c_function(function: Any, arguments: str, stamp: str | None = None, source: Any = None) -> Any:
     """Compile a function that is called through its address, at once.
 
     Parameters
@@ -129,6 +132,8 @@ def c_function(function: Any, arguments: str, stamp: str | None = None) -> Any:
         One letter each: ``n`` is an int64, ``i`` a pointer to int64, ``f`` a pointer to float64.
     stamp : str, optional
         Keep it on disk for these sources.
+    source : callable, optional
+        The function whose file it depends on, and is kept beside, if that is another one.
 
     Returns
     -------
@@ -137,10 +142,12 @@ def c_function(function: Any, arguments: str, stamp: str | None = None) -> Any:
     """
     kinds = [_LETTERS[letter] for letter in arguments]
     if DIRECT and stamp is not None:
-        compiled = _with_cache(CFunc(function, (tuple(kinds), types.void), {}, dict(_OPTIONS)), function, stamp)
+        compiled = _with_cache(
+            CFunc(function, (tuple(kinds), types.void), {}, dict(_OPTIONS)), source or function, stamp
+        )
         compiled.compile()
         return compiled
-    with _public_cache(function, stamp) as cache:
+    with _public_cache(source or function, stamp) as cache:
         return numba.cfunc(types.void(*kinds), cache=cache, **_OPTIONS)(function)
 
 
@@ -318,7 +325,8 @@ def on_compilation(tell: Callable[[Any], None]) -> None:
 
 
 def _call(integers: int, arrays: tuple[Any, ...], sized: bool) -> tuple[Any, Any]:
-    """Signature and code of a call ``f(integers, arrays)``: arrays as pointers, each followed by its size if `sized`.
+    """Signature and code of a call ``f(integers, arrays)``: arrays as pointers, each followed by its size if `sized`,
+    and then the length of a row of the last one.
 
     Arrays of integers go as int64 pointers, all others as double pointers.
     """
@@ -332,6 +340,8 @@ def _call(integers: int, arrays: tuple[Any, ...], sized: bool) -> tuple[Any, Any
             proxy = context.make_array(array)(context, builder, value)
             pointer = (word if isinstance(array.dtype, types.Integer) else real).as_pointer()
             arguments += [builder.bitcast(proxy.data, pointer), *([proxy.nitems] if sized else [])]
+        if sized:
+            arguments.append(builder.extract_value(proxy.shape, signature.args[-1].ndim - 1))
         kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
         builder.call(builder.inttoptr(values[0], kind.as_pointer()), arguments)
         return context.get_dummy_value()
@@ -365,14 +375,28 @@ def unsized_call(
 
 @intrinsic
 def sized_call(
-    typing: Any, address: Any, task: Any, ints: Any, floats: Any, buffer: Any, q: Any, v: Any, u: Any, out: Any
+    typing: Any,
+    address: Any,
+    task: Any,
+    own: Any,
+    spare: Any,
+    ints: Any,
+    floats: Any,
+    buffer: Any,
+    q: Any,
+    v: Any,
+    u: Any,
+    out: Any,
 ) -> Any:
-    """Call ``f(task, ints, n, floats, n, ..., out, n)`` at an address: a pointer and the number of entries for each array."""
+    """Call ``f(task, own, spare, ints, n, floats, n, ..., out, n, width)`` at an address.
+
+    A pointer and the number of entries for each array; last the length of a row of `out`.
+    """
     arrays = (ints, floats, buffer, q, v, u, out)
     for kind in arrays:
         if not (isinstance(kind, types.Array) and kind.layout == "C"):
             raise numba.TypingError(f"call_unit: arrays must be C-contiguous, not {kind}")
-    return _call(1, arrays, sized=True)
+    return _call(3, arrays, sized=True)
 
 
 array_at: Any = numba.carray  # array_at(pointer, shape): the array behind a pointer

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice, finite, integer, positive
-from ..system import Inputs, System, needs_system
+from ..system import Given, Inputs, System, needs_system
 from .equilibrium import Equilibrium
 from .path_problem import (
     Arc,
@@ -151,8 +151,8 @@ class Branch:
         note = f"point of a branch at parameter {self.parameter[k]:.10g}"
         if self.gravity[k] != 1.0:
             note += f", with {self.gravity[k]:.10g} times the system's gravity"
-        with self.system.scaled_gravity(float(self.gravity[k])):
-            verdict = assess(self.system, self.q[k], self.u[k], self.tau[k], self._problem.held_row)
+        given = Given(gravity=float(self.gravity[k]))
+        verdict = assess(self.system, self.q[k], self.u[k], self.tau[k], self._problem.held_row, given=given)
         return Equilibrium(
             q=self.q[k].copy(),
             u=self.u[k].copy(),

@@ -87,8 +87,7 @@ class Run:
             self._next = 1
         self._keep()
         s = stepper
-        system.multipliers[:] = s.multipliers
-        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, tolerances[1])
+        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, s.multipliers, tolerances[1])
         self._rtol = tolerances[0]
 
     def _keep(self) -> None:
@@ -196,8 +195,7 @@ class Run:
                 self._safe = stop.t, stop.q, stop.v, a
                 return f"stopped by event {stop.name!r} at t = {stop.t:.6g} s"
             self._keep()
-            self.system.multipliers[:] = s.multipliers
-            self._energy.see(s.t, s.q, s.v, s.a, *s.applied)
+            self._energy.see(s.t, s.q, s.v, s.a, *s.applied, s.multipliers)
             if self._energy.hopeless:
                 return f"the energy grows without a source: stopped at t = {s.t:.6g} s (see the warnings)"
             progress.show(s.t)

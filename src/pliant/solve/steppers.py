@@ -132,13 +132,13 @@ class _Alpha:
         """Try a step of length h that ends at t, with prescribed motion and tensions that only pull."""
         self.clock.check()
         u, tau = self._tried = self._drive(t)
-        self.system.multipliers[:] = self.multipliers
         if not self.motion.active:
-            return self._core.try_step(h, u, tau)
+            return self._core.try_step(h, u, tau, self.multipliers)
         self.motion.joints_at(t, *self._core.new)
         if not self.motion.tendons:
-            return self._core.try_step(h, u, tau)
-        hold, pushes = self.system.hold, self.motion.pushes
+            return self._core.try_step(h, u, tau, self.multipliers)
+        pushes = self.motion.pushes
+        hold, forces = np.zeros((len(self.system.tendons.law), 2)), self.multipliers
         lengths = self.motion.lengths_at(t)
         indices = dict(zip(lengths, self.tensions))
         slack: set[int] = {
@@ -146,12 +146,10 @@ class _Alpha:
         }
         for _ in range(2 * len(lengths) + 1):
             u = u.copy()
-            hold[:] = 0.0
             for k, length in lengths.items():
                 u[indices[k]] = 0.0 if k in slack else self.tensions[indices[k]]
                 hold[k] = float(k not in slack), length
-            status, error = self._core.try_step(h, u, tau)
-            hold[:, 0] = 0.0
+            status, error = self._core.try_step(h, u, tau, forces, hold)
             if status != "ok":
                 return status, error
             pulled = {k for k in lengths if k not in slack and not pushes[k] and u[indices[k]] < 0.0}
@@ -159,7 +157,7 @@ class _Alpha:
             tight = {k for k in slack if reached[k] > lengths[k] * (1 + 1e-12)}
             if not pulled and not tight:
                 break
-            slack = (slack | pulled) - tight
+            slack, forces = (slack | pulled) - tight, self._core.multipliers
             self.motion.joints_at(t, *self._core.new)
         self._found = {indices[k]: float(u[indices[k]]) for k in lengths}
         self._tried = u, tau
@@ -175,7 +173,7 @@ class _Alpha:
         self._core.accept()
         self.t, self.applied = t, self._tried
         if len(self.multipliers):
-            self.multipliers = self.system.multipliers.copy()
+            self.multipliers = self._core.multipliers
             if self.project:
                 self._core.v[:] = consistent_velocity(self.system, self.q, self.v)
         if self.motion.tendons:

@@ -110,7 +110,7 @@ def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S
 @routine
 def factor_mass_tree(t, work, c, fronts, S, pivot):
     """The factors of M in the store S; needs `forward`. Returns False if M is singular."""
-    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     for i in range(work.load.shape[0]):  # here the sizes of inertias before elimination
         for r in range(6):
             work.load[i, r, 0] = 0.0

@@ -5,23 +5,27 @@ A tendon has a quadrature of its own. Its points follow the strains, the routing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.loads.tendons import Tendons
-from ..model.actuators import Tendon
-from ..model.links import Frame, Rod
-from ..model.pose import Pose
-from ..model.rods.quadrature import SAME_POINT, gauss, gauss_integrals
-from ..model.routing import Along
-from .places import Anchor, Places, as_rows
-from .resolution import Degrees, degrees_of, derivative, shown_range
+from ...kernels.loads.cables import CableSpace, apply_tendons, cables
+from ...kernels.loads.tendons import V_FRICTION, Tendons
+from ...model.actuators import Tendon
+from ...model.links import Frame, Rod
+from ...model.pose import Pose
+from ...model.robot import Robot
+from ...model.rods.quadrature import SAME_POINT, gauss, gauss_integrals
+from ...model.routing import Along
+from ...model.units import Input
+from ..degrees import Degrees, degrees_of, derivative, shown_range
+from ..family import Family
+from ..places import Anchor, Places, as_rows
 
-__all__ = ["TendonBuilder"]
+__all__ = ["TENDONS"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -137,11 +141,11 @@ def _quadrature(rod: Rod, piece: Along, edges: Array, counts: Ints) -> _Quadratu
     return _Quadrature(points, total, spans, before)
 
 
-class TendonBuilder:
+class _Builder:
     """Collects points and straight stretches of all tendons."""
 
-    def __init__(self, places: Places, inputs: Sequence[str], refine: int = 1) -> None:
-        self.places, self.inputs, self.refine = places, inputs, refine
+    def __init__(self, places: Places, inputs: Sequence[str]) -> None:
+        self.places, self.inputs, self.refine, self.notes = places, inputs, places.refine, places.notes
         self.basis: dict[tuple[str, float], tuple[Array, Array, Ints]] = {}
         self.entries: dict[tuple[str, float], list[tuple[list[int], Array, int]]] = {}
         self.segments: list[list[int]] = []
@@ -153,7 +157,6 @@ class TendonBuilder:
         self.segment_turn: list[Array] = []
         self.wraps = 0
         self.deformed: dict[str, _Deformed] = {}  # by the name of the rod
-        self.notes: list[str] = []  # what the points do not resolve
         self.rubs = any(t.friction > 0 for t in places.robot.tendons.values())
 
     def add(self, name: str, tendon: Tendon) -> None:
@@ -293,3 +296,59 @@ class TendonBuilder:
             slope=np.concatenate(slope) if slope and self.rubs else np.zeros(0),
             turn=np.array(turn, dtype=float).reshape(len(turn), widest),
         )
+
+
+class _Tendons(Family):
+    name = "tendons"
+    unit = cables
+    apply = staticmethod(apply_tendons)
+    descriptions = (Tendon,)
+
+    def inputs(self, robot: Robot) -> Iterable[Input]:
+        reason = "a tendon only pulls, so it must be at least 0. Use add_tendon(..., push=True) to allow compression."
+        for name, tendon in robot.tendons.items():
+            free = tendon.push or tendon.control == "elastic"
+            yield Input(name, tendon.input_unit, lower=-np.inf if free else 0.0, reason=reason)
+
+    def frames(self, robot: Robot) -> Iterable[Frame]:
+        for tendon in robot.tendons.values():
+            for k, piece in enumerate(tendon.path):
+                if isinstance(piece, Frame):
+                    yield piece
+                    continue
+                if k > 0:
+                    yield Frame(piece.rod, piece.start)
+                if k < len(tendon.path) - 1:
+                    yield Frame(piece.rod, piece.end)
+
+    def tables(self, places: Places, inputs: Sequence[str]) -> Tendons:
+        builder = _Builder(places, inputs)
+        for name, tendon in places.robot.tendons.items():
+            builder.add(name, tendon)
+        return builder.tables()
+
+    def present(self, tables: Tendons) -> bool:
+        return len(tables.law) > 0
+
+    def needs_unit(self, tables: Tendons) -> bool:
+        return bool(len(tables.segment) or np.any(tables.law[:, 1]) or len(tables.wrap))
+
+    def steps(self, tables: Tendons) -> NDArray[np.int64]:
+        return tables.segment[:, 1:].ravel()
+
+    def couples(self, tables: Tendons) -> str:
+        reason = "cables between its links, or tendons with elasticity or friction connect them"
+        return reason if self.needs_unit(tables) else ""
+
+    def keeps_potential(self, tables: Tendons) -> bool:
+        return not np.any(tables.value[:, V_FRICTION])
+
+    def space(self, tables: Tendons, nv: int, dtype: type = np.float64) -> CableSpace:
+        rows = len(tables.wrap) + len(tables.segment)
+        return CableSpace(gradient=np.zeros((4, nv), dtype), wrapped=np.zeros((rows, 3), dtype))
+
+    def work_sizes(self, tables: Tendons) -> dict[str, int]:
+        return {"tendons": len(tables.law), "tendon_points": len(tables.point)}
+
+
+TENDONS = _Tendons()
