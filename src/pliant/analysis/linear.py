@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice
 from ..solve.balance import measure
+from ..solve.closure import free_rows, independent
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
@@ -161,10 +162,11 @@ def linearize(
 
 
 def _projector(system: System, q: Array, inverse_mass: Array) -> Array:
-    """1 − M⁻¹Gᵀ(G M⁻¹ Gᵀ)⁺G: accelerations that keep loops closed, at rest."""
+    """1 − M⁻¹Gᵀ(G M⁻¹ Gᵀ)⁻¹G: accelerations that keep loops closed, at rest; G has independent rows."""
     G = system.closure(q)[1]
+    G = G[independent(free_rows(system, G))]
     X = inverse_mass @ G.T
-    return np.eye(system.nv) - X @ np.linalg.pinv(G @ X, rcond=1e-9, hermitian=True) @ G
+    return np.eye(system.nv) - X @ np.linalg.solve(G @ X, G)
 
 
 def modes(
@@ -306,10 +308,11 @@ def static_jacobian(
     K[system.known, system.known] = 1.0
     J = system.jacobian(frame, q, reference=reference)
     if len(system.loop_rows):
-        G = np.where(system.known, 0.0, system.closure(q)[1])
+        G = system.closure(q)[1]
+        G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))]
         n, m = system.nv, len(G)
         size = np.sqrt(np.abs(np.diag(K)).max())
         kkt = np.block([[K, -size * G.T], [size * G, np.zeros((m, m))]])
         right = np.vstack([B, np.zeros((m, system.nu))])
-        return J @ np.linalg.lstsq(kkt, right, rcond=1e-13)[0][:n]
+        return J @ np.linalg.solve(kkt, right)[:n]
     return J @ np.linalg.solve(K, B)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
+from ..kernels.algebra import linear
 from ..system import System, needs_system
 from ..system.dynamics import tree_acceleration
 from ..system.forces import closure
@@ -14,31 +14,44 @@ __all__ = [
     "close",
     "consistent_velocity",
     "constrained_acceleration",
+    "free_rows",
+    "independent",
     "null_space",
     "overdriven",
     "redundant_constraints",
 ]
 
 Array = NDArray[np.float64]
-_CUTOFF = 1e-9  # singular values below this, relative to the largest, belong to dependent constraints
 
 
-def _solve(A: Array, b: Array) -> Array:
-    """Solution of a symmetric system whose rows may depend on each other: a slight shift, and refinement."""
-    diagonal = np.abs(np.diag(A))
-    size = np.sqrt(np.where(diagonal > 1e-12 * diagonal.max(initial=0.0), diagonal, 1.0))
-    scaled, right = A / size[:, None] / size, b / size
-    shifted = scaled + 1e-10 * np.eye(len(b))
-    x = np.linalg.solve(shifted, right)
-    for _ in range(3):
-        x = x + np.linalg.solve(shifted, right - scaled @ x)
-    return np.asarray(x / size)
+def independent(rows: Array) -> NDArray[np.bool_]:
+    """Which rows (m, n) are independent: those that carry forces, see `kernels.algebra.linear.independent_rows`.
+
+    Derivatives of constraints, in scaled coordinates and zero for prescribed ones, as `free_rows` gives them.
+    """
+    choice = np.ones(len(rows))
+    linear.mark_independent(np.array(rows, dtype=np.float64, order="C"), choice)
+    return choice > 0.0
+
+
+def free_rows(system: System, G: Array) -> Array:
+    """Derivatives (rows, nv) in scaled coordinates, zero for prescribed ones."""
+    return np.where(system.known, 0.0, G * system.internal.scale)
+
+
+def _forces(system: System, G: Array, X: Array, b: Array) -> Array:
+    """Forces λ with ``G X λ = b`` on the independent rows of G; redundant constraints get none."""
+    force = np.zeros(len(G))
+    k = independent(free_rows(system, G))
+    force[k] = np.linalg.solve(G[k] @ X[:, k], b[k])
+    return force
 
 
 def redundant_constraints(system: System, q: Array) -> list[str]:
     """Names of the constraints of loop joints that follow from the others at q.
 
-    By a pivoted QR decomposition of their derivatives. Planar mechanisms always have some; they carry no force.
+    Planar mechanisms always have some. They carry no force: of constraints that say the same, those that were described
+    first do. A constraint counts as redundant if less than 1e-5 of its derivative is independent of the others'.
 
     Examples
     --------
@@ -60,16 +73,8 @@ def redundant_constraints(system: System, q: Array) -> list[str]:
     ['pin: position z', 'pin: tilt 1', 'pin: tilt 2']
     """
     needs_system("redundant_constraints", system)
-    _values, G = system.closure(q)
-    G = np.where(system.known, 0.0, G) * system.internal.scale
-    size = np.linalg.norm(G, axis=1)
-    G = G / np.where(size > 0, size, 1.0)[:, None]
-    if not len(G):
-        return []
-    _q, R, order = scipy.linalg.qr(G.T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > _CUTOFF * max(diagonal[0], 1e-300)))
-    return [system.loop_rows[k] for k in sorted(order[rank:])]
+    extra = ~independent(free_rows(system, system.closure(q)[1]))
+    return [name for name, redundant in zip(system.loop_rows, extra) if redundant]
 
 
 def overdriven(system: System) -> str:
@@ -86,7 +91,8 @@ def close(system: System, q: Array, *, iterations: int = 100) -> tuple[Array, fl
     for _ in range(iterations):
         if gap < 1e-14:
             break
-        step = -weight * (G.T @ _solve((G * weight) @ G.T, values))
+        X = weight[:, None] * G.T
+        step = -X @ _forces(system, G, X, values)
         size = float(np.abs(step / system.internal.scale).max())
         step *= min(1.0, 0.5 / max(size, 1e-300))
         for _half in range(12):
@@ -109,7 +115,7 @@ def consistent_velocity(system: System, q: Array, v: Array) -> Array:
     X = np.zeros_like(G.T)
     mass = system.mass_matrix(q)[np.ix_(free, free)]
     X[free] = np.linalg.solve(mass, G.T[free])
-    return v - X @ _solve(G @ X, G @ v)
+    return v - X @ _forces(system, G, X, G @ v)
 
 
 def constrained_acceleration(
@@ -131,15 +137,13 @@ def constrained_acceleration(
     X = np.zeros_like(G.T)
     mass = system.mass_matrix(q)[np.ix_(free, free)]
     X[free] = np.linalg.solve(mass, G.T[free])
-    force = _solve(G @ X, target - G @ a)
+    force = _forces(system, G, X, target - G @ a)
     return a + X @ force, force
 
 
 def null_space(G: Array) -> Array:
-    """Orthonormal directions that the rows of G leave free."""
+    """Orthonormal directions (n, k) that the rows of G (m, n), in scaled coordinates, leave free."""
     if not G.size:  # no rows, or all coordinates prescribed
         return np.eye(G.shape[1])
-    size = np.linalg.norm(G, axis=1)
-    _u, values, V = np.linalg.svd(G / np.where(size > 0, size, 1.0)[:, None])
-    rank = int(np.sum(values > 1e-9 * max(values[0], 1e-300)))
-    return np.asarray(V[rank:].T)
+    rows = G[independent(G)]
+    return np.asarray(np.linalg.qr(rows.T, mode="complete")[0][:, len(rows) :])

@@ -16,7 +16,7 @@ from ..model.joints import Group
 from ..model.pose import Pose
 from ..model.validate import unknown_name
 from ..system import System, numbers
-from .closure import constrained_acceleration
+from .closure import constrained_acceleration, free_rows, independent
 
 __all__ = ["Motion", "MotionSet"]
 
@@ -259,7 +259,11 @@ class MotionSet:
             2 * h
         )
         target = np.array([track(t)[2][0] for track, _k in self.tendons])
-        T = np.linalg.lstsq(G @ np.array(response).T, target - bend - G @ a, rcond=None)[0]
+        kept = np.flatnonzero(independent(free_rows(system, G)))
+        T = np.zeros(len(index))
+        T[kept] = np.linalg.lstsq(
+            (G @ np.array(response).T)[np.ix_(kept, kept)], (target - bend - G @ a)[kept], rcond=None
+        )[0]
         pushes = self.pushes
         return {i: float(x) if pushes[k] else max(float(x), 0.0) for i, k, x in zip(index, numbers, T)}
 

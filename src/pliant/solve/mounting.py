@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels import engine
 from ..system import Given, System
 from .balance import ROUNDING, measure, static_tangent
-from .closure import null_space, overdriven, redundant_constraints
+from .closure import independent, null_space, overdriven, redundant_constraints
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .stability import Verdict, assess
@@ -39,6 +39,10 @@ class _Rows:
             return values, G
         ell, J = self.system.tendon_lengths(q)
         return np.concatenate([values, ell[self.tendons] - self.target]), np.vstack([G, J[self.tendons]])
+
+    def independent(self, G: Array) -> NDArray[np.bool_]:
+        """Which rows of the scaled derivatives carry forces; tendons come first, as in the kernels."""
+        return np.roll(independent(np.roll(G, -self.loops, axis=0)), self.loops)
 
     def put(self, force: Array, u: Array) -> tuple[Array, Given]:
         """The inputs with the tensions, and what acts with the forces of loops."""
@@ -178,7 +182,7 @@ def _constrained_newton(
     tolerance, iterations, stable = options
     q, force = start.q, start.force
     scale = np.where(system.known, 0.0, system.internal.scale)
-    n, m = system.nv, len(force)
+    n = system.nv
     fixed = np.flatnonzero(system.known)
     merit = np.inf
     for count in range(iterations):
@@ -195,21 +199,21 @@ def _constrained_newton(
         open_by = float(np.abs(gap).max(initial=0.0))
         if balance.imbalance <= tolerance * size and open_by <= 1e-13 + 1e-11 * tolerance:
             return _State(q, force, True, balance.imbalance / size, count)
-        null = null_space(G)
+        kept = rows.independent(G)
+        null = null_space(G[kept])
         reduced = null.T @ K @ null
         curve = np.linalg.eigvalsh((reduced + reduced.T) / 2) if null.shape[1] else np.ones(1)
         if stable and curve[0] <= -1e-9 * max(curve[-1], 1e-300):  # a direction without stiffness is no way down
             K = K + (1e-3 * abs(curve[-1]) - 1.5 * min(curve[0], 0.0)) * np.eye(n)
-        kkt = np.block([[K, -G.T], [G, np.zeros((m, m))]])
         weight = np.sqrt(np.abs(np.diag(K)).max())
-        kkt[:n, n:] *= weight
-        kkt[n:, :n] *= weight
-        kkt[n:, n:] = 1e-11 * np.abs(kkt).max() * np.eye(m)  # so that redundant rows have a solution
+        rank = int(np.sum(kept))
+        kkt = np.block([[K, -weight * G[kept].T], [weight * G[kept], np.zeros((rank, rank))]])
         try:
-            solution = np.linalg.solve(kkt, -np.concatenate([r, weight * gap]))
+            solution = np.linalg.solve(kkt, -np.concatenate([r, weight * gap[kept]]))
         except np.linalg.LinAlgError:
             return _State(q, force, False, np.inf, count)
-        dq, dl = solution[:n], weight * solution[n:]
+        dq, dl = solution[:n], np.zeros(len(force))
+        dl[kept] = weight * solution[n:]
         length = float(np.abs(dq).max())
         factor = min(1.0, 1.0 / max(length, 1e-300))
         if length < 1e-12 and open_by < 1e-12:

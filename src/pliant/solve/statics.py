@@ -15,6 +15,7 @@ from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, S
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
 from .balance import ROUNDING, Balance, measure, static_tangent
+from .closure import independent
 from .crush import find_crush
 from .equilibrium import Equilibrium
 from .motion import MotionSet
@@ -473,7 +474,8 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
             K[system.known] = K[:, system.known] = 0.0
             K[system.known, system.known] = 1.0
             rows = np.where(system.known, 0.0, G[numbers])
-            free = ~slack
+            free = np.flatnonzero(~slack)
+            free = free[independent(rows[free] * system.internal.scale)]
             step = np.zeros(len(numbers))
             matrix = rows[free] @ np.linalg.lstsq(K, rows[free].T, rcond=1e-13)[0]  # K may have neutral directions
             step[free] = np.linalg.lstsq(matrix, gap[free], rcond=None)[0]

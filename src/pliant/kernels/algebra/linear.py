@@ -1,11 +1,14 @@
-"""Dense factorisations inside kernels: LU with row exchanges and Cholesky, without allocation.
+"""Dense algebra inside kernels: LU with row exchanges, Cholesky, and which rows are independent; without allocation.
 
 Up to some hundred unknowns they are as fast as a call of LAPACK, or faster.
 """
 
 import numpy as np
 
-from ..._jit import routine
+from ..._jit import kernel, routine
+
+DEPENDENT = 1e-5  # what may be left of a redundant row, relative to the row: its square is far above rounding
+EMPTY = 1e-12  # size of a row, relative to the largest, that counts as none
 
 
 @routine
@@ -148,3 +151,72 @@ def cholesky_solve(A, b):
         for k in range(i + 1, n):
             s -= row[k] * b[k]
         b[i] = s / row[i]
+
+
+@routine
+def independent_rows(rows, choice):
+    """Mark the rows that are independent of each other: the one treatment of redundant constraints.
+
+    Parameters
+    ----------
+    rows : array (m, n)
+        Derivatives of constraints in scaled coordinates, zero for coordinates that are known. Overwritten.
+    choice : array (m,)
+        Not zero for the rows that count. Out: 1 if independent, −1 if redundant, 0 as it was.
+
+    Notes
+    -----
+    Gram–Schmidt: in each round the row of which most is left, relative to the whole, is taken and its direction removed from
+    the others. Of rows with at least half as much left the first is taken, so that of two equal constraints the one that
+    was described first carries the force, whatever rounding says. A row of which less than `DEPENDENT` is left follows from
+    those taken. That is as much as constraints tell whose dependence holds in closed loops only: a loop that is open
+    by 1e-6 of its size leaves as much. Whether the stiffness is large or small does not matter, so statics, motion and
+    linearisation choose the same rows.
+    """
+    m, n = rows.shape
+    largest = 0.0
+    for k in range(m):
+        largest = max(largest, row_norm(rows[k]))
+    for k in range(m):
+        if choice[k] != 0.0:
+            choice[k] = -1.0
+            size = row_norm(rows[k])
+            counts = size > EMPTY * largest and size < np.inf
+            for i in range(n):
+                rows[k, i] = rows[k, i] / size if counts else 0.0
+    while True:
+        most = 0.0
+        for k in range(m):
+            if choice[k] < 0.0:
+                most = max(most, row_norm(rows[k]))
+        if not most > DEPENDENT:
+            return
+        taken = 0
+        while not (choice[taken] < 0.0 and row_norm(rows[taken]) >= 0.5 * most):
+            taken += 1
+        choice[taken] = 1.0
+        f = 1.0 / row_norm(rows[taken])
+        for i in range(n):
+            rows[taken, i] *= f
+        for k in range(m):
+            if choice[k] < 0.0:
+                part = 0.0
+                for i in range(n):
+                    part += rows[k, i] * rows[taken, i]
+                for i in range(n):
+                    rows[k, i] -= part * rows[taken, i]
+
+
+@routine
+def row_norm(row):
+    """Euclidean length."""
+    total = 0.0
+    for i in range(row.shape[0]):
+        total += row[i] * row[i]
+    return np.sqrt(total)
+
+
+@kernel
+def mark_independent(rows, choice):
+    """`independent_rows` for Python."""
+    independent_rows(rows, choice)

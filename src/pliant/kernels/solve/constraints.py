@@ -2,10 +2,11 @@
 
 The unknowns of a Newton step are the increments Δq of the coordinates that are not known and the changes ΔT of tensions
 and −λ of multipliers: ``S Δq + Gᵀ ΔT = −r``, ``G Δq = −e`` with ``G = ∂e/∂q``, solved with the factors of S and the small
-matrix ``G S⁻¹ Gᵀ``. Its dependent rows, of redundant constraints, get no force.
+matrix ``G S⁻¹ Gᵀ``. Only independent rows of G take part (`independent_rows`); redundant constraints get no force.
 """
 
 from ..._jit import routine
+from ..algebra.linear import independent_rows
 from ..layout import MESSAGE_CHANGE
 from ..loads.tendons import T_LENGTH
 from ..loads.together import loop_closure, loop_values, tendon_lengths
@@ -35,96 +36,87 @@ def prepare_constraints(t, c, work, loads, fronts, q, v, u, S, pivot):
         for i in range(G.shape[0]):
             X[i] = G[i]
         solve_tangent(t, c, fronts, S, pivot, X)
+    choose_rows(c, work)
 
 
 @routine
-def solve_small(A, n):
-    """Solve A[:n, :n] x = A[:n, n] by elimination with full pivots; x in A[:n, n]. Dependent rows get x = 0.
+def choose_rows(c, work):
+    """Mark the rows of G in the last row of work.schur: 1 if it is independent, −1 if redundant, 0 if not held."""
+    n, m = work.hold.shape[0], work.rows.shape[1]
+    choice = work.schur[m]
+    for k in range(m):
+        choice[k] = 1.0 if k >= n or work.hold[k, 0] == 1.0 else 0.0
+        for i in range(c.scale.shape[0]):
+            work.rows[2, k, i] = work.rows[0, k, i] * c.scale[i]
+    independent_rows(work.rows[2], choice)
 
-    Rows are equilibrated first; a pivot below 1e-9 of the largest ends the elimination. Returns the rank.
-    """
-    rank = 0
+
+@routine
+def solve_small(A, n, last):
+    """Solve A[:n, :n] x = A[:n, last] by elimination with row exchanges; x in A[:n, last]."""
     for k in range(n):
-        size = 0.0
+        row = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[row, k]):
+                row = i
         for j in range(n):
-            size = max(size, abs(A[k, j]))
-        if size > 0.0:
-            for j in range(n + 1):
-                A[k, j] /= size
-    # the order of unknowns after exchanges of columns is kept in the last column of a work row: n is small, so search
-    order = A[n]
-    for k in range(n):
-        order[k] = k
-    first = 0.0
-    for k in range(n):
-        best, row, col = 0.0, k, k
-        for i in range(k, n):
-            for j in range(k, n):
-                if abs(A[i, j]) > best:
-                    best, row, col = abs(A[i, j]), i, j
-        if k == 0:
-            first = best
-        if best <= 1e-9 * first or best == 0.0:
-            break
-        rank += 1
-        for j in range(n + 1):
             A[k, j], A[row, j] = A[row, j], A[k, j]
-        for i in range(n):
-            A[i, k], A[i, col] = A[i, col], A[i, k]
-        order[k], order[col] = order[col], order[k]
+        A[k, last], A[row, last] = A[row, last], A[k, last]
         for i in range(k + 1, n):
             f = A[i, k] / A[k, k]
-            if f != 0.0:
-                for j in range(k, n + 1):
-                    A[i, j] -= f * A[k, j]
-    for k in range(rank, n):
-        A[k, n] = 0.0
-    for k in range(rank - 1, -1, -1):
-        for j in range(k + 1, rank):
-            A[k, n] -= A[k, j] * A[j, n]
-        A[k, n] /= A[k, k]
-    for k in range(n):  # back into the order of the unknowns, with the first column as scratch
-        A[int(order[k]), 0] = A[k, n]
-    for k in range(n):
-        A[k, n] = A[k, 0]
-    return rank
+            for j in range(k + 1, n):
+                A[i, j] -= f * A[k, j]
+            A[i, last] -= f * A[k, last]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            A[k, last] -= A[k, j] * A[j, last]
+        A[k, last] /= A[k, k]
 
 
 @routine
-def correct_constraints(work, loads, law, q, v, u, step):
+def correct_constraints(c, work, loads, law, q, v, u, step):
     """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
 
     Returns the largest violation before the step; work.message[MESSAGE_CHANGE] is the largest relative change of a force.
     """
     n, m = work.hold.shape[0], work.rows.shape[1]
     hold, A = work.hold, work.schur
+    choice = A[m]
     tendon_lengths(work, loads, q, v, u, work.rows[2, :n])
     loop_values(loads, q, v, u, step)
+    for k in range(n):
+        if (hold[k, 0] == 1.0) != (choice[k] != 0.0):  # a tendon fell slack, or taut, since S was factored
+            choose_rows(c, work)
+            break
     worst = 0.0
+    rank = 0
     for k in range(m):
-        for j in range(m):
-            A[k, j] = 0.0
-        A[k, k] = 1.0
-        A[k, m] = 0.0
-        if k < n and hold[k, 0] != 1.0:
+        if choice[k] == 0.0:
             continue
         gap = work.tension[k, T_LENGTH] - hold[k, 1] if k < n else work.closure[k - n, 0]
         worst = max(worst, abs(gap))
+        if choice[k] < 0.0:
+            continue
         G = work.rows[0, k]
-        A[k, m] = gap
+        A[rank, m] = gap
         for i in range(G.shape[0]):
-            A[k, m] += G[i] * step[i]
+            A[rank, m] += G[i] * step[i]
+        column = 0
         for j in range(m):
-            A[k, j] = 0.0
-            if j >= n or hold[j, 0] == 1.0:
+            if choice[j] > 0.0:
+                A[rank, column] = 0.0
                 for i in range(G.shape[0]):
-                    A[k, j] += G[i] * work.rows[1, j, i]
-    solve_small(A, m)
+                    A[rank, column] += G[i] * work.rows[1, j, i]
+                column += 1
+        rank += 1
+    solve_small(A, rank, m)
     change = 0.0
     size = 1e-12
+    rank = 0
     for k in range(m):
-        if k >= n or hold[k, 0] == 1.0:
-            more = A[k, m]
+        if choice[k] > 0.0:
+            more = A[rank, m]
+            rank += 1
             if k < n:
                 u[law[k, 0]] += more
                 size = max(size, abs(u[law[k, 0]]))

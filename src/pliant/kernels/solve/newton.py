@@ -273,7 +273,7 @@ def polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, p
         for k in range(step.shape[0]):
             step[k] = -r[k]
         solve_tangent(t, c, fronts, S, pivot, step)
-        gap = correct_constraints(work, loads, law, q1, v1, u, step)
+        gap = correct_constraints(c, work, loads, law, q1, v1, u, step)
         change = work.message[MESSAGE_CHANGE]
         for k in range(step.shape[0]):
             move[k] += step[k]
@@ -346,7 +346,7 @@ def alpha_step(
                 step[k] = -r[k]
             solve_tangent(t, c, fronts, S, pivot, step)
             if held:
-                gap = correct_constraints(work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
+                gap = correct_constraints(c, work, loads, unpack_tendons(loads[0], loads[1]).law, q1, v1, u, step)
             size = weighted_norm(step, weight)
             if not size < 1e30:
                 break
