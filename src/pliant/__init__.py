@@ -48,6 +48,7 @@ from .solve.continuation import Branch, SpecialPoint, trace_equilibria
 from .solve.equilibrium import Equilibrium
 from .solve.motion import Motion
 from .solve.result import Event, Result
+from .solve.methods import Integrator
 from .solve.simulate import simulate
 from .solve.statics import solve_statics
 from .system import Contacts, ForwardDerivatives, InverseDerivatives, Momentum, SpatialError, System
@@ -93,6 +94,7 @@ __all__ = [
     "HermiteElements",
     "Hydrodynamics",
     "Inertia",
+    "Integrator",
     "InternalStress",
     "InverseDerivatives",
     "InverseMultiquadric",
