@@ -39,6 +39,7 @@ __all__ = [
     "call_unit",
     "compiled_callback",
     "per_point",
+    "pointer_to",
     "python_callback",
     "unit",
 ]
@@ -84,11 +85,21 @@ def _call_unit_interpreted(address: int, task: int, own: int, spare: int, *array
 call_unit: Any = _call_unit_interpreted if INTERPRETED else _numba.sized_call
 
 
+def _pointer_to_interpreted(array: Array, offset: int) -> Array:
+    """The same from Python: the rest of the array."""
+    return array[offset:]
+
+
+# pointer_to(array, offset): where an entry of a flat array is, for `array_at`
+pointer_to: Any = _pointer_to_interpreted if INTERPRETED else _numba.pointer_to
+
+
 def _as_array(array: Array, shape: tuple[int, ...]) -> Array:
-    return array.reshape(shape)
+    return array.reshape(-1)[: math.prod(shape)].reshape(shape)
 
 
-# array_at(pointer, shape): the array behind an argument of a unit
+# array_at(pointer, shape): the array behind an argument of a unit, or behind `pointer_to`. It has no owner: no reference is
+# counted, and no slice is checked against the length of what it is part of.
 array_at: Any = _as_array if INTERPRETED else _numba.array_at
 
 

@@ -1,8 +1,8 @@
 """Numba held at arm's length: the only file that imports numba or llvmlite, and all that pliant takes from them.
 
 There are two ways through numba. For the versions that pliant was tested with, a *direct* way that reaches for private
-names: inner functions are not turned into machine code by themselves (a third of the compile time), and compiled code is
-kept by `_cache`, which notices edited callees and damaged files. For any other version a *public* way with documented names
+names: inner functions are not turned into machine code by themselves (a third of the compile time), entries are optimised
+as closed programs, and compiled code is kept by `_cache`, which notices edited callees and damaged files. For any other version a *public* way with documented names
 alone: `njit` and `cfunc` with numba's own cache, in a directory that belongs to these sources. It computes the same, compiles
 about three times as long, and says so once. ``PLIANT_NUMBA=public`` chooses it for a tested version too.
 
@@ -42,6 +42,7 @@ __all__ = [
     "inner",
     "is_tested",
     "on_compilation",
+    "pointer_to",
     "sized_call",
     "unsized_call",
 ]
@@ -113,7 +114,7 @@ def entry(function: Any, stamp: str, source: Any = None) -> Any:
     if INTERPRETED:
         return function
     if DIRECT:
-        return _with_cache(numba.njit(**_OPTIONS, nogil=True)(function), source or function, stamp)
+        return _direct_entry(numba.njit(**_OPTIONS, nogil=True)(function), source or function, stamp)
     with _public_cache(source or function, stamp) as cache:
         return numba.njit(**_OPTIONS, nogil=True, cache=cache)(function)
 
@@ -142,7 +143,7 @@ def c_function(function: Any, arguments: str, stamp: str | None = None, source: 
     """
     kinds = [_LETTERS[letter] for letter in arguments]
     if DIRECT and stamp is not None:
-        compiled = _with_cache(
+        compiled = _direct_entry(
             CFunc(function, (tuple(kinds), types.void), {}, dict(_OPTIONS)), source or function, stamp
         )
         compiled.compile()
@@ -222,9 +223,7 @@ def _direct_inner(function: Any, merge: bool, count: bool) -> Any:
         "_nrt": count,
         "forceinline": merge,
     }
-    dispatcher: Any = numba.njit(**_OPTIONS, nogil=True, **options)(function)
-    dispatcher._compiler.compile = _Inner(dispatcher._compiler.compile)
-    return dispatcher
+    return _replacing(numba.njit(**_OPTIONS, nogil=True, **options)(function), inside=True)
 
 
 def _finish(library: Any) -> None:
@@ -234,38 +233,61 @@ def _finish(library: Any) -> None:
     library._finalized = True
 
 
-class _Inner:
-    """Compile a function that only compiled code calls: to LLVM's intermediate form and no further.
+def _optimise_whole(library: Any) -> None:
+    """Optimise an entry with all that it calls as one closed program.
 
-    Numba optimises and generates machine code for each function together with all that it calls, at every level of the
-    call tree. Only the entry point's pass matters, which sees all the code once more; without this, compiling takes
-    about three times as long. The replaced methods are restored at once; numba holds its compiler lock meanwhile.
+    Numba leaves every function callable from other libraries, so each keeps all its arguments: a call with the tables and
+    the workspace writes some 500 words to the stack. Functions that nobody else can call are merged where there is one call,
+    and lose the arguments that they do not use.
     """
+    for function in library._final_module.functions:
+        if not function.is_declaration and function.linkage.name == "linkonce_odr" and function.name.startswith("_ZN"):
+            function.linkage = "internal"
+    _OPTIMISE(library)
 
-    def __init__(self, compile: Callable[[Any, Any], Any]) -> None:
+
+if DIRECT:
+    _OPTIMISE = CPUCodeLibrary._optimize_final_module
+    # What is replaced while a function is compiled. Functions that only compiled code calls are compiled to LLVM's
+    # intermediate form and no further: numba optimises and generates machine code for each function together with all that
+    # it calls, at every level of the call tree. Only the entry point's pass matters, which sees all the code once more;
+    # without this, compiling takes about three times as long.
+    _INSIDE: tuple[tuple[Any, str, Any], ...] = (
+        (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
+        (CPUCodeLibrary, "_finalize_final_module", _finish),
+        (JITCPUCodegen, "set_env", lambda codegen, name, env: None),
+    )
+    _ENTRY: tuple[tuple[Any, str, Any], ...] = ((CPUCodeLibrary, "_optimize_final_module", _optimise_whole),)
+
+
+class _Compile:
+    """Compile with some of numba's methods replaced; they are restored at once, and numba holds its compiler lock meanwhile."""
+
+    def __init__(self, compile: Callable[[Any, Any], Any], replaced: tuple[tuple[Any, str, Any], ...]) -> None:
         self._compile = compile
+        self._replaced = replaced
 
     def __call__(self, args: Any, return_type: Any) -> Any:
-        replaced: tuple[tuple[Any, str, Any], ...] = (
-            (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-            (CPUCodeLibrary, "_finalize_final_module", _finish),
-            (JITCPUCodegen, "set_env", lambda codegen, name, env: None),
-        )
-        originals = [getattr(owner, name) for owner, name, _ in replaced]
-        for owner, name, replacement in replaced:
+        originals = [getattr(owner, name) for owner, name, _ in self._replaced]
+        for owner, name, replacement in self._replaced:
             setattr(owner, name, replacement)
         try:
             return self._compile(args, return_type)
         finally:
-            for (owner, name, _), original in zip(replaced, originals):
+            for (owner, name, _), original in zip(self._replaced, originals):
                 setattr(owner, name, original)
 
 
-def _with_cache(compiled: Any, function: Any, stamp: str) -> Any:
-    """Keep what a dispatcher or a C function compiles on disk."""
+def _replacing(compiled: Any, *, inside: bool) -> Any:
+    compiled._compiler.compile = _Compile(compiled._compiler.compile, _INSIDE if inside else _ENTRY)
+    return compiled
+
+
+def _direct_entry(compiled: Any, function: Any, stamp: str) -> Any:
+    """Compile a dispatcher or a C function as one closed program, and keep it on disk."""
     if _has_source(function):
         compiled._cache = _Cache(function, stamp)
-    return compiled
+    return _replacing(compiled, inside=False)
 
 
 class _Cache:
@@ -397,6 +419,19 @@ def sized_call(
         if not (isinstance(kind, types.Array) and kind.layout == "C"):
             raise numba.TypingError(f"call_unit: arrays must be C-contiguous, not {kind}")
     return _call(3, arrays, sized=True)
+
+
+@intrinsic
+def pointer_to(typing: Any, array: Any, offset: Any) -> Any:
+    """The address of an entry of a flat array."""
+    if not (isinstance(array, types.Array) and array.layout == "C" and array.ndim == 1):
+        raise numba.TypingError(f"pointer_to: a flat C-contiguous array is needed, not {array}")
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.gep(data.data, [arguments[1]])
+
+    return types.CPointer(array.dtype)(array, types.int64), build
 
 
 array_at: Any = numba.carray  # array_at(pointer, shape): the array behind a pointer
