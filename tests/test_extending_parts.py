@@ -325,14 +325,22 @@ class Tube(Section):
 
 
 def test_a_section_is_the_built_in_one():
+    def wet(section):
+        robot = rod_of(strains, section)
+        robot.set_fluid()
+        robot.add_hydrodynamics("rod", pl.Hydrodynamics.circular())
+        return robot
+
     strains = pl.Strains.reissner(2)
     own = Tube(radius=(0.02, 0.01), wall=0.004, shear_factor=0.9)
     built_in = pl.Annulus(outer=(0.02, 0.01), inner=(0.016, 0.006), shear_factor=0.9)
-    one, two = rod_of(strains, own).compile(), rod_of(strains, built_in).compile()
+    one, two = wet(own).compile(), wet(built_in).compile()
     same(one, two, 1e-13)
     np.testing.assert_allclose(pl.solve_statics(one).q, pl.solve_statics(two).q, atol=1e-10)
     X = np.linspace(0, 1, 5)
-    np.testing.assert_allclose(own.extent(X), built_in.extent(X), rtol=1e-12)  # 64 points of the boundary, one of them there
+    np.testing.assert_allclose(
+        own.extent(X), built_in.extent(X), rtol=1e-12
+    )  # 64 points of the boundary, one of them there
     skins = [build_scene(s).tubes[0].skin for s in (one, two)]
     np.testing.assert_allclose(skins[0].offset, skins[1].offset, atol=1e-17)
     np.testing.assert_array_equal(skins[0].faces, skins[1].faces)
@@ -378,9 +386,7 @@ def test_volume_inertia_and_mesh_of_a_capsule():
 def touching(shape: pl.model.shapes.Shape, height: float) -> pl.System:
     """A rod above an obstacle."""
     robot = pl.Robot("rod on an obstacle")
-    rod = robot.add_rod(
-        "rod", length=0.4, section=pl.Circle(0.01), material=SILICONE, strains=pl.Strains.kirchhoff(3)
-    )
+    rod = robot.add_rod("rod", length=0.4, section=pl.Circle(0.01), material=SILICONE, strains=pl.Strains.kirchhoff(3))
     robot.add_obstacle("stone", shape, pose=pl.translate(0.3, 0.01, height))
     robot.add_contact("on stone", rod, "stone", stiffness=1e3, friction=0.2, damping=0.1)
     return robot.compile()
@@ -395,7 +401,7 @@ def test_a_capsule_as_an_obstacle(shape, height):
     """At its end it is a ball, on its side a cylinder."""
     end = isinstance(shape, pl.Sphere)
     own, built_in = touching(Capsule(0.05, 0.2), height - 0.1 * end), touching(shape, height)
-    assert len(own.contacts(own.neutral()).distance)
+    assert len(own.contacts(own.neutral()))
     same(own, built_in, 1e-14)
     if end:
         rests = [pl.solve_statics(s) for s in (own, built_in)]
@@ -407,16 +413,14 @@ def test_a_capsule_as_an_obstacle(shape, height):
 def test_a_capsule_touches_as_two_balls():
     def robot(own: bool) -> pl.System:
         robot = pl.Robot("falling")
-        capsule = Capsule(0.05, 0.2)
-        shape = {"shape": capsule} if own else {}
-        inertia = pl.Inertia.of(capsule, mass=1.0)
-        body = robot.add_body("body", joint=pl.Free(), inertia=inertia, **shape)
+        body = robot.add_body("body", joint=pl.Free(), shape=Capsule(0.05, 0.2), mass=1.0)
         robot.add_obstacle("floor", pl.HalfSpace(), pose=pl.translate(0, 0, -0.14))
         if own:
             robot.add_contact("touch", body, "floor", stiffness=1e4, friction=0.3)
-        for z in () if own else (-0.1, 0.1):
-            ball = robot.add_body(f"ball {z}", parent=body, offset=(0, 0, z), shape=pl.Sphere(0.05))
-            robot.add_contact(f"touch {z}", ball, "floor", stiffness=1e4, friction=0.3)
+        for k, z in enumerate((-0.1, 0.1)):
+            ball = robot.add_body(f"ball {k}", parent=body, offset=(0, 0, z), shape=pl.Sphere(0.05), mass=0.1)
+            if not own:
+                robot.add_contact(f"touch {k}", ball, "floor", stiffness=1e4, friction=0.3)
         return robot.compile()
 
     own, balls = robot(True), robot(False)
@@ -449,7 +453,9 @@ def test_what_a_shape_does_not_say_it_cannot_do():
     robot.add_obstacle("floor", pl.HalfSpace())
     system = robot.compile()
     np.testing.assert_allclose(system.mass_matrix(system.neutral())[3:, 3:], np.eye(3), atol=1e-12)
-    with pytest.raises(ValueError, match=r"body 'lump' has .*Lump\(size=0\.1\); contact needs a shape with contact points"):
+    with pytest.raises(
+        ValueError, match=r"body 'lump' has .*Lump\(size=0\.1\); contact needs a shape with contact points"
+    ):
         robot.add_contact("touch", "lump", "floor", stiffness=1.0)
     with pytest.raises(TypeError, match=r"Lump\(size=0\.1\) cannot be an obstacle"):
         robot.add_obstacle("stone", Lump(0.1))
