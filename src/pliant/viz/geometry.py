@@ -20,7 +20,7 @@ from ..model.robot import Robot
 from ..model.routing import Along
 from ..model.validate import integer
 from ..system import System
-from .colors import BODY, LOOP, OBSTACLE, RODS, Color
+from .colors import BODY, FORCE, LOOP, OBSTACLE, RODS, Color
 from .meshes import Mesh, Skin, ball_mesh, cylinder_mesh, shape_mesh
 from .rods import places, rod_skin, rod_stations
 
@@ -56,7 +56,7 @@ class Solid:
     """A rigid mesh in the axes of a pose."""
 
     name: str
-    kind: Literal["body", "obstacle", "loop"]
+    kind: Literal["body", "obstacle", "loop", "load"]
     pose: int
     mesh: Mesh
     color: Color
@@ -241,6 +241,11 @@ class _Builder:
             pose, offset = self.place(loop.b)
             mesh = ball_mesh(*[0.7 * mark] * 3, n=16).moved(offset)
             out.append(Solid(name, "loop", pose, mesh, LOOP))
+        for name, load in self.robot.loads.items():
+            for frame in load.frames():
+                pose, offset = self.place(frame)
+                mesh = ball_mesh(*[0.7 * mark] * 3, n=16).moved(offset)
+                out.append(Solid(name, "load", pose, mesh, FORCE))
         return out
 
     def _skeleton(self, name: str, mark: float) -> Mesh:
