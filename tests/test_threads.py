@@ -214,7 +214,7 @@ RUNS: dict[str, Callable[[], Any]] = {
     "loops": lambda: pl.simulate(compiled("loops"), 0.01, start=_rest(), step=0.005),
     "loops by an ODE": lambda: pl.simulate(compiled("loops"), 0.005, start=_rest(), method="rk45"),
     "a prescribed length": lambda: pl.simulate(
-        _held(), 0.01, start=_rest(), step=0.005, motion={"cable": lambda t, length=_length(): length - 0.1 * t}
+        _held(), 0.01, start=_rest(), step=0.005, motion={"cable": lambda t: _length() - 0.1 * t}
     ),
     "a prescribed joint": lambda: pl.simulate(
         compiled("spectral"), 0.005, u={"cable": 1.0}, motion={"turn": lambda t: np.sin(t)}, step=0.0025

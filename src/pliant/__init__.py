@@ -47,9 +47,9 @@ from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
 from .solve.continuation import trace_equilibria
 from .solve.equilibrium import Equilibrium
+from .solve.methods import Integrator
 from .solve.motion import Motion
 from .solve.result import Event, Result
-from .solve.methods import Integrator
 from .solve.simulate import simulate
 from .solve.statics import solve_statics
 from .system import Contacts, ForwardDerivatives, InverseDerivatives, Momentum, SpatialError, System
