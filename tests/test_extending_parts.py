@@ -1,4 +1,4 @@
-"""A joint, a basis, a section and a shape of one's own: what docs/extending_parts.md shows, against parts of the package."""
+"""A joint, a basis, a section and a shape of one's own: what docs/extending.md shows, against parts of the package."""
 
 import inspect
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pliant.viz.geometry import build_scene
 from pliant.viz.polygons import Scene
 from robots import SILICONE
 
-PAGE = Path(__file__).parent.parent / "docs" / "extending_parts.md"
+PAGE = Path(__file__).parent.parent / "docs" / "extending.md"
 
 
 # ---------------------------------------------------------------- what the page shows
