@@ -47,6 +47,7 @@ __all__ = [
     "cannot_compile",
     "compiled_callback",
     "per_point",
+    "pointer_to",
     "python_callback",
     "unit",
 ]
@@ -154,11 +155,33 @@ def _call_unit_interpreted(address: int, task: int, *arrays: Array) -> None:
 call_unit: Any = _call_unit_interpreted if INTERPRETED else intrinsic(_call_unit)
 
 
+def _pointer_to(typing: Any, array: Any, offset: Any) -> Any:
+    """Type and build the address of an entry of a flat array."""
+    if not (isinstance(array, types.Array) and array.layout == "C" and array.ndim == 1):
+        raise errors.TypingError(f"pointer_to: a flat C-contiguous array is needed, not {array}")
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.gep(data.data, [arguments[1]])
+
+    return types.CPointer(array.dtype)(array, types.int64), build
+
+
+def _pointer_to_interpreted(array: Array, offset: int) -> Array:
+    """The same from Python: the rest of the array."""
+    return array[offset:]
+
+
+# pointer_to(array, offset): where an entry of a flat array is, for `array_at`
+pointer_to: Any = _pointer_to_interpreted if INTERPRETED else intrinsic(_pointer_to)
+
+
 def _as_array(array: Array, shape: tuple[int, ...]) -> Array:
-    return array.reshape(shape)
+    return array.reshape(-1)[: math.prod(shape)].reshape(shape)
 
 
-# array_at(pointer, shape): the array behind an argument of a unit
+# array_at(pointer, shape): the array behind an argument of a unit, or behind `pointer_to`. It has no owner: no reference is
+# counted, and no slice is checked against the length of what it is part of.
 array_at: Any = _as_array if INTERPRETED else numba.carray
 
 

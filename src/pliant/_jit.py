@@ -85,45 +85,64 @@ def _ready(library: Any) -> None:
     library._finalized = True
 
 
-class _Inner:
-    """Compile a function that only compiled code calls: to LLVM's intermediate form and no further.
+_OPTIMISE: Any = getattr(CPUCodeLibrary, "_optimize_final_module", None)
 
-    Numba optimises and generates machine code for each function together with all that it calls, at every level of the
-    call tree. Only the entry point's pass matters, which sees all the code once more; without this, compiling takes
-    about three times as long. The replaced methods are restored at once; numba holds its compiler lock meanwhile.
+
+def _optimise_whole(library: Any) -> None:
+    """Optimise an entry with all that it calls as one closed program.
+
+    Numba leaves every function callable from other libraries, so each keeps all its arguments: a call with the tables and
+    the workspace writes some 500 words to the stack. Functions that nobody else can call are merged where there is one call,
+    and lose the arguments that they do not use.
     """
-
-    REPLACED: tuple[tuple[Any, str, Any], ...] = (
-        (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-        (CPUCodeLibrary, "_finalize_final_module", _ready),
-        (JITCPUCodegen, "set_env", lambda codegen, name, env: None),
-    )
-
-    def __init__(self, compiler: Any) -> None:
-        self._compile = compiler.compile
-
-    def __call__(self, args: Any, return_type: Any) -> Any:
-        originals = [getattr(owner, name) for owner, name, _ in self.REPLACED]
-        for owner, name, replacement in self.REPLACED:
-            setattr(owner, name, replacement)
-        try:
-            return self._compile(args, return_type)
-        finally:
-            for (owner, name, _), original in zip(self.REPLACED, originals):
-                setattr(owner, name, original)
+    for function in library._final_module.functions:
+        if not function.is_declaration and function.linkage.name == "linkonce_odr" and function.name.startswith("_ZN"):
+            function.linkage = "internal"
+    _OPTIMISE(library)
 
 
-_POSSIBLE = all(hasattr(owner, name) for owner, name, _ in _Inner.REPLACED) and all(
+# What is replaced while a function is compiled. Functions that only compiled code calls are compiled to LLVM's intermediate
+# form and no further: numba optimises and generates machine code for each function together with all that it calls, at every
+# level of the call tree. Only the entry point's pass matters, which sees all the code once more; without this, compiling
+# takes about three times as long.
+_INSIDE: tuple[tuple[Any, str, Any], ...] = (
+    (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
+    (CPUCodeLibrary, "_finalize_final_module", _ready),
+    (JITCPUCodegen, "set_env", lambda codegen, name, env: None),
+)
+_ENTRY: tuple[tuple[Any, str, Any], ...] = ((CPUCodeLibrary, "_optimize_final_module", _optimise_whole),)
+_POSSIBLE = all(hasattr(owner, name) for owner, name, _ in _INSIDE) and all(
     hasattr(CPUCodeLibrary, name) for name in ("_finalize_dynamic_globals", "_verify_declare_only_symbols")
 )
 
 
-def _inner(function: Any, **options: Any) -> Any:
-    dispatcher = numba.njit(**{**_INNER, **options})(function)
-    compiler = getattr(dispatcher, "_compiler", None)  # absent with NUMBA_DISABLE_JIT=1
+class _Compile:
+    """Compile with some of numba's methods replaced; they are restored at once, and numba holds its compiler lock meanwhile."""
+
+    def __init__(self, compiler: Any, replaced: tuple[tuple[Any, str, Any], ...]) -> None:
+        self._compile = compiler.compile
+        self._replaced = replaced
+
+    def __call__(self, args: Any, return_type: Any) -> Any:
+        originals = [getattr(owner, name) for owner, name, _ in self._replaced]
+        for owner, name, replacement in self._replaced:
+            setattr(owner, name, replacement)
+        try:
+            return self._compile(args, return_type)
+        finally:
+            for (owner, name, _), original in zip(self._replaced, originals):
+                setattr(owner, name, original)
+
+
+def _replacing(compiled: Any, replaced: tuple[tuple[Any, str, Any], ...]) -> Any:
+    compiler = getattr(compiled, "_compiler", None)  # absent with NUMBA_DISABLE_JIT=1
     if compiler is not None and _POSSIBLE:
-        compiler.compile = _Inner(compiler)
-    return dispatcher
+        compiler.compile = _Compile(compiler, replaced)
+    return compiled
+
+
+def _inner(function: Any, **options: Any) -> Any:
+    return _replacing(numba.njit(**{**_INNER, **options})(function), _INSIDE)
 
 
 def inline(function: Any) -> Any:
@@ -191,9 +210,10 @@ _KNOWN = all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild", "c
 
 
 def enable_cache(compiled: Any, function: Any) -> None:
-    """Keep the compiled code of a function, a dispatcher of numba or a C function, on disk."""
+    """Compile an entry, a dispatcher of numba or a C function, as one closed program, and keep it on disk."""
     if not hasattr(compiled, "_cache"):  # with NUMBA_DISABLE_JIT=1
         return
+    _replacing(compiled, _ENTRY)
     if not _KNOWN:
         keep_in_memory(f"numba {numba.__version__} is not known to this version of pliant")
     elif os.path.isfile(function.__code__.co_filename):  # a function typed at a prompt has no sources to compare
