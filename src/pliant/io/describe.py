@@ -51,6 +51,12 @@ def describe(
             f"load {name!r} is a Python function (add_load), which cannot be written to a model file. Leave it out, and add it "
             "in Python after loading: model.robot.add_load(...)."
         )
+    if robot.loads:
+        name = next(iter(robot.loads))
+        raise WriteError(
+            f"load {name!r} is of a family that is not part of pliant, which cannot be written to a model file. Leave it out, and "
+            "add it in Python after loading: model.robot.add_load(...)."
+        )
     materials = _materials(robot)
     out: dict[str, Any] = {"name": robot.name, "gravity": _plain(robot.gravity)}
     sections: dict[str, Any] = {

@@ -152,7 +152,9 @@ def _children(value: Any, owner: Any) -> Iterator[tuple[str, Any, Any]]:
     elif is_dataclass(value):
         for f in fields(value):
             if f.name not in _FIXED:
-                yield "" if f.name in _UNNAMED else f.name, f.name, getattr(value, f.name)
+                child = getattr(value, f.name)
+                alone = f.name == "path" and len(child) == 1  # a tendon along one rod: "cable.y"
+                yield "" if alone or f.name in _UNNAMED else f.name, f.name, child
     elif isinstance(value, np.ndarray) and value.shape == (3, 3):
         yield from ((label, label, float(value[ij])) for label, ij in _MATRIX.items())
     elif isinstance(value, (tuple, np.ndarray)):

@@ -21,7 +21,7 @@ from ..model.routing import Along
 from ..model.shapes import Cylinder, HalfSpace, Mesh, Sphere
 from ..model.validate import integer
 from ..system import System
-from .colors import BODY, LOOP, OBSTACLE, RODS, Color
+from .colors import BODY, FORCE, LOOP, OBSTACLE, RODS, Color
 from .rods import places, rod_skin, rod_stations
 from .skins import Skin
 
@@ -57,7 +57,7 @@ class Solid:
     """A rigid mesh in the axes of a pose."""
 
     name: str
-    kind: Literal["body", "obstacle", "loop"]
+    kind: Literal["body", "obstacle", "loop", "load"]
     pose: int
     mesh: Mesh
     color: Color
@@ -242,6 +242,11 @@ class _Builder:
             pose, offset = self.place(loop.b)
             mesh = Sphere(0.7 * mark).mesh(around=16).moved(offset)
             out.append(Solid(name, "loop", pose, mesh, LOOP))
+        for name, load in self.robot.loads.items():
+            for frame in load.frames():
+                pose, offset = self.place(frame)
+                mesh = Sphere(0.7 * mark).mesh(around=16).moved(offset)
+                out.append(Solid(name, "load", pose, mesh, FORCE))
         return out
 
     def _skeleton(self, name: str, mark: float) -> Mesh:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compile.families import families_of
 from ..model.links import Frame, Rod
 from ..model.robot import Robot
 from ..model.rods.sections import Circle, Section
@@ -57,10 +58,7 @@ def rod_stations(robot: Robot, name: str, count: int, *, grow: bool = True) -> A
 def places(robot: Robot) -> list[Frame]:
     """Every frame that something is fixed to."""
     out = [link.parent for link in robot.links] + list(robot.frames.values())
-    out += [wrench.frame for wrench in robot.wrenches.values() if hasattr(wrench, "frame")]
-    out += [frame for loop in robot.loops.values() for frame in (loop.a, loop.b)]
-    out += [piece for tendon in robot.tendons.values() for piece in tendon.path if isinstance(piece, Frame)]
-    return out + [obstacle.parent for obstacle in robot.obstacles.values()]
+    return out + [frame for family in families_of(robot) for frame in family.frames(robot)]
 
 
 def _turns(d: Array) -> float:

@@ -50,6 +50,9 @@ class _Loops(Family):
     def steps(self, tables: Loops) -> NDArray[np.int64]:
         return tables.joint[:, :2].ravel()
 
+    def depends_on_velocity(self, tables: Loops) -> bool:
+        return False
+
     def couples(self, tables: Loops) -> str:
         return "loop joints connect its branches" if len(tables.joint) else ""
 

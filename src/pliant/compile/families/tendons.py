@@ -336,6 +336,9 @@ class _Tendons(Family):
     def steps(self, tables: Tendons) -> NDArray[np.int64]:
         return tables.segment[:, 1:].ravel()
 
+    def depends_on_velocity(self, tables: Tendons) -> bool:
+        return False
+
     def couples(self, tables: Tendons) -> str:
         reason = "cables between its links, or tendons with elasticity or friction connect them"
         return reason if self.needs_unit(tables) else ""

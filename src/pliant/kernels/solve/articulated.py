@@ -11,6 +11,7 @@ for *any* inertia that hangs on its end; here they are given the articulated one
 import numpy as np
 
 from ..._jit import routine
+from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
 from ..layout import COL0, COLS, FW, PSTEP
 from ..loads.efforts import E_KD, E_KP, effort
@@ -32,12 +33,12 @@ def add_springs(t, work, c, fronts, q, S):
     """Tangents of the springs of manifold joints, into their fronts."""
     phi, force, matrix = work.spring[0], work.spring[1], work.spring[2:]
     for s in range(c.springs.shape[0]):
-        free = c.springs[s, 2] == 1
-        spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, force, matrix)
+        group = c.springs[s, 2]
+        spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], group, phi, force, matrix)
         b = fronts.spring[s]
         own, o = t.block[b, COL0], fronts.front[b, ROW]
-        for i in range(6 if free else 3):
-            for j in range(6 if free else 3):
+        for i in range(VELOCITIES[group]):
+            for j in range(VELOCITIES[group]):
                 S[o + fronts.own[own + i], fronts.own[own + j]] += matrix[i, j]
 
 

@@ -8,7 +8,7 @@ from .ellipsoid import Ellipsoid
 from .half_space import HalfSpace
 from .inertia import Inertia
 from .sphere import Sphere
-from .surface import Mesh, Sheet, View, ball_sheet, box_sheets, tube_sheets
+from .surface import Mesh, Sheet, View, ball_sheet, box_sheets, revolved, tube_sheets
 
 __all__ = [
     "SHAPES",
@@ -26,6 +26,7 @@ __all__ = [
     "ball_sheet",
     "box_sheets",
     "inertia_of_moments",
+    "revolved",
     "tube_sheets",
 ]
 

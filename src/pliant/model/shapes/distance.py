@@ -30,12 +30,14 @@ class Distance:
         By which the surface lies outside that of the primitive [m].
     pose : Pose
         Of the primitive in the frame of the shape.
-    cavity : bool
-        Whether a robot can be inside. A rounded tube or block cannot be a cavity.
     """
 
     primitive: Primitive
     size: tuple[float, ...] = ()
     rounding: float = 0.0
     pose: Pose = field(default_factory=Pose)
-    cavity: bool = True
+
+    @property
+    def cavity(self) -> bool:
+        """Whether a robot can be inside: not of a half-space, and not of a rounded tube or block."""
+        return self.primitive != "half-space" and (self.rounding == 0.0 or self.primitive == "ball")

@@ -35,4 +35,4 @@ class HalfSpace(Shape):
 
     def distance(self) -> Distance:
         """The height above the plane."""
-        return Distance("half-space", cavity=False)
+        return Distance("half-space")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Mesh", "Sheet", "View", "ball_sheet", "box_sheets", "mesh_of", "strip_faces", "tube_sheets"]
+__all__ = ["Mesh", "Sheet", "View", "ball_sheet", "box_sheets", "mesh_of", "revolved", "strip_faces", "tube_sheets"]
 
 
 Array: TypeAlias = NDArray[np.float64]
@@ -121,6 +121,14 @@ def mesh_of(sheets: Sequence[Sheet]) -> Mesh:
     return Mesh(np.concatenate([s.points.reshape(-1, 3) for s in sheets]), np.concatenate(faces))
 
 
+def revolved(along: ArrayLike, radius: ArrayLike, axis: str, view: View) -> Sheet:
+    """A surface of revolution about an axis: places along it (r,), increasing, and radii there (r,) [m]."""
+    s, r = np.asarray(along, dtype=np.float64)[:, None], np.asarray(radius, dtype=np.float64)[:, None]
+    angle = 2 * np.pi * np.arange(view.around) / view.around
+    points = np.stack([s + 0.0 * angle, r * np.cos(angle), r * np.sin(angle)], axis=-1)
+    return Sheet(np.roll(points, "xyz".index(axis), axis=2), closed=True)
+
+
 def box_sheets(x: float, y: float, z: float) -> list[Sheet]:
     """The six sides of a cuboid with these edges [m]."""
     half = 0.5 * np.array([x, y, z])
@@ -137,26 +145,14 @@ def box_sheets(x: float, y: float, z: float) -> list[Sheet]:
 
 def tube_sheets(radius: float, ends: tuple[float, float], axis: str, view: View, *, caps: bool = True) -> list[Sheet]:
     """The wall of a cylinder [m] along an axis, between two ends [m], and its flat ends."""
-    ring = radius * _circle(view.around)
-    rows = [np.column_stack([np.full(len(ring), s), ring]) for s in np.linspace(*ends, view.along + 1)]
-    out = [Sheet(np.array(rows), closed=True)]
+    along = np.linspace(*ends, view.along + 1)
+    out = [revolved(along, np.full(len(along), radius), axis, view)]
     if caps:
-        first, last = rows[0], rows[-1]
-        out += [
-            Sheet(np.array([first * [1, 0, 0], first]), closed=True),
-            Sheet(np.array([last, last * [1, 0, 0]]), closed=True),
-        ]
-    return [Sheet(np.roll(sheet.points, "xyz".index(axis), axis=2), sheet.closed) for sheet in out]
+        out += [revolved([s, s], r, axis, view) for s, r in zip(ends, ([0.0, radius], [radius, 0.0]))]
+    return out
 
 
 def ball_sheet(half: Sequence[float], view: View) -> Sheet:
     """An ellipsoid with these semi-axes [m]."""
-    polar = np.linspace(0.0, np.pi, view.around // 2 + 1)[:, None, None]
-    ring = np.sin(polar) * _circle(view.around)
-    points = np.concatenate([np.broadcast_to(-np.cos(polar), (*ring.shape[:2], 1)), ring], axis=2)
-    return Sheet(points * np.asarray(half), closed=True)
-
-
-def _circle(n: int) -> Array:
-    angle = 2 * np.pi * np.arange(n) / n
-    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    polar = np.linspace(0.0, np.pi, view.around // 2 + 1)
+    return Sheet(revolved(-np.cos(polar), np.sin(polar), "x", view).points * np.asarray(half), closed=True)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import validate
 from ..quadrature import merge_points, points_along
-from .dimensions import Dimension, Stepped
+from .dimensions import Dimension, Stepped, evaluate
 
 __all__ = ["Section", "SectionProperties", "oval", "readable"]
 
@@ -164,19 +164,7 @@ class Section:
         """Evaluate a dimension at X (m,); error unless finite and positive (or zero, if allowed)."""
         kind, value = type(self).__name__, getattr(self, name)
         unit, always = self.units.get(name, "m"), name in self.may_vanish
-        if callable(value):
-            hint = f"{kind}.{name} must take an array X of shape (m,) and return as many numbers, or one"
-            try:
-                result = validate.reals(f"{kind}.{name}", value(X.copy()))
-            except (TypeError, ValueError) as error:
-                raise TypeError(f"{hint}; it failed with: {error}. Use numpy functions, or np.vectorize.") from error
-            if result.shape not in ((), (1,), X.shape):
-                raise ValueError(f"{hint}; for shape {X.shape} it returned shape {result.shape}.")
-            result = np.array(np.broadcast_to(result, X.shape))
-        elif isinstance(value, tuple):
-            result = (1.0 - X) * value[0] + X * value[1]
-        else:
-            result = np.full(X.shape, value)
+        result = evaluate(f"{kind}.{name}", value, X)
         zero = zero or always
         allowed = (result <= validate.LARGEST) & ((result >= 0.0) if zero else (result > 0.0))
         if not np.all(allowed):

@@ -13,7 +13,7 @@ from ... import validate
 from ...cost import check_pieces
 from ..quadrature import SAME_POINT, check_breakpoints, points_along
 
-__all__ = ["Dimension", "Stepped"]
+__all__ = ["Dimension", "Stepped", "evaluate"]
 
 Array: TypeAlias = NDArray[np.float64]
 Dimension: TypeAlias = float | tuple[float, float] | Callable[[Array], ArrayLike]
@@ -87,3 +87,19 @@ class Stepped:
         n = len(self.values)
         equal = self.at == tuple(k / n for k in range(1, n))
         return f"Stepped({list(self.values)!r}{'' if equal else f', at={self.at!r}'})"
+
+
+def evaluate(label: str, value: Dimension, X: Array) -> Array:
+    """A checked dimension at X (m,), shape (m,); error unless a function returns numbers of that shape."""
+    if callable(value):
+        hint = f"{label} must take an array X of shape (m,) and return as many numbers, or one"
+        try:
+            result = validate.reals(label, value(X.copy()))
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{hint}; it failed with: {error}. Use numpy functions, or np.vectorize.") from error
+        if result.shape not in ((), (1,), X.shape):
+            raise ValueError(f"{hint}; for shape {X.shape} it returned shape {result.shape}.")
+        return np.array(np.broadcast_to(result, X.shape))
+    if isinstance(value, tuple):
+        return np.asarray((1.0 - X) * value[0] + X * value[1], dtype=np.float64)
+    return np.full(X.shape, value, dtype=np.float64)

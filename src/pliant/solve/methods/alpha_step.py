@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import engine
-from ..kernels.solve.newton import CONVERGED, SINGULAR
-from ..model.validate import interval
-from ..system import Given, LinearSolver, System
-from ..system.dynamics import step_storage
-from .result import Statistics
+from ...kernels import engine
+from ...kernels.solve.newton import CONVERGED, SINGULAR
+from ...model.validate import interval
+from ...system import Given, LinearSolver, System
+from ...system.dynamics import step_storage
+from ..result import Statistics
 
 __all__ = ["AlphaMethod", "AlphaStepper"]
 

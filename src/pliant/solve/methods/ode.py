@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system import Algorithm, LinearSolver, System
-from .closure import constrained_acceleration
-from .crawl import Clock
-from .drive import Drive
-from .motion import MotionSet
+from ...system import Algorithm, LinearSolver, System
+from ..closure import constrained_acceleration
+from ..crawl import Clock
+from ..drive import Drive
+from ..motion import MotionSet
+from .integrator import Integrator, Problem
 
-__all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "ode_solver"]
+__all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "OdeIntegrator", "ode_solver"]
 
 Array = NDArray[np.float64]
 ALGORITHMS: dict[str, Algorithm] = {"auto": "auto", "dense": "composite", "tree": "articulated"}
@@ -116,18 +117,18 @@ class ChartedODE:
         return J
 
 
-def ode_solver(ode: ChartedODE, method: str, t: float, y: Array, end: float, options: dict[str, Any]) -> Any:
+def ode_solver(ode: ChartedODE, method: str, problem: Problem) -> Any:
     """A SciPy solver object, or SUNDIALS' CVODE dressed as one."""
-    system = ode.system
-    scale = np.empty(len(y))
-    scale[:] = 1.0
+    system, t, end, steps = problem.system, problem.t, problem.end, problem.steps
+    y = np.concatenate([problem.q, problem.v])
+    scale = np.ones(len(y))
     scale[ode._q_of] = system.internal.scale[ode._v_of]
     scale[system.nq :] = system.internal.scale
-    arguments: dict[str, Any] = {"rtol": options["rtol"], "atol": options["atol"] * scale}
-    if options["largest"] < np.inf:
-        arguments["max_step"] = options["largest"]
-    if options["first"] is not None:
-        arguments["first_step"] = min(options["first"], end - t)
+    arguments: dict[str, Any] = {"rtol": problem.rtol, "atol": problem.atol * scale}
+    if steps.largest is not None:
+        arguments["max_step"] = steps.largest
+    if steps.first is not None:
+        arguments["first_step"] = min(steps.first, end - t)
     if method == "cvode":
         return CvodeSolver(ode, t, y, end, arguments)
     if method in ("bdf", "radau", "lsoda"):
@@ -188,3 +189,44 @@ class CvodeSolver:
             )
 
         return at
+
+
+class OdeIntegrator(Integrator):
+    """SciPy's (or SUNDIALS') integrators on the first-order form, with the exact Jacobian where one is used."""
+
+    def __init__(self, problem: Problem, method: str) -> None:
+        self.name = method
+        self.system = system = problem.system
+        t, q, v = problem.t, problem.q, problem.v
+        self.statistics = problem.statistics
+        self.tensions = {}
+        self._ode = ChartedODE(system, problem.drive, problem.motion, problem.baumgarte, problem.solver, problem.clock)
+        self._solver = ode_solver(self._ode, method, problem)
+        self.t, self.q, self.v = t, q.copy(), v.copy()
+        self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
+        self.applied = self._ode.applied
+        self.multipliers = self._ode.multipliers.copy()
+        self._dense: Any = None
+
+    def advance(self, end: float) -> str | None:
+        """One step of the integrator's own choice."""
+        message = self._solver.step()
+        if self._solver.status != "failed":
+            acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
+            multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
+            self.applied = self._ode.applied
+        self.statistics.residuals = int(self._solver.nfev)
+        self.statistics.factorisations = int(self._solver.nlu)
+        if self._solver.status == "failed":
+            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
+        self._dense = self._solver.dense_output()
+        self.t = float(self._solver.t)
+        self.q, self.v = self._ode.split(self.t, self._solver.y)
+        self.a = acceleration
+        self.multipliers = multipliers
+        self.statistics.steps += 1
+        return None
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """The integrator's own dense output."""
+        return self._ode.split(t, self._dense(t))
