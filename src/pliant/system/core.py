@@ -69,6 +69,7 @@ class Core:
         self.user, self.loops = self.loads["user"], self.loads["loops"]
         self._lower = np.array([own.lower for own in loading.inputs])
         self._upper = np.array([own.upper for own in loading.inputs])
+        self._has_upper = bool(np.any(self._upper < np.inf))
         self.known = assembly.known
         self._zero = np.zeros(self.nv)
         self._no_input = np.zeros(self.nu)
@@ -304,9 +305,8 @@ class Core:
 
     def _check_bounds(self, u: Array) -> None:
         """Error if an input is beyond its bounds; for example if a tendon is asked to push."""
-        beyond = (u < self._lower) | (u > self._upper)
-        if beyond.any():
-            k = int(np.argmax(beyond))
+        if (u < self._lower).any() or (self._has_upper and (u > self._upper).any()):
+            k = int(np.argmax((u < self._lower) | (u > self._upper)))
             own = self._assembly.loading.inputs[k]
             reason = own.reason or f"it must be between {own.lower:g} and {own.upper:g}."
             raise ValueError(f"input {own.name!r} = {u[k]:g} is not allowed: {reason}")
