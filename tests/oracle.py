@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
-from pliant._jit import enable_cache, kernel
+from pliant._jit import kernel
 from pliant.kernels.recursion.dynamics import backward, point_forces, scatter
 from pliant.kernels.recursion.forward import forward
 
@@ -38,22 +38,20 @@ def entry(apply: Any) -> Any:
 
     own = getattr(apply, "py_func", apply)
     forces.__name__ = forces.__qualname__ = f"oracle_{own.__name__}"  # cached code is linked by name
-    compiled = kernel(forces)
-    enable_cache(compiled, own)
-    return compiled
+    return kernel(forces, own)
 
 
 def loaded_inverse_dynamics(
-    system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray
+    system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray, multipliers: np.ndarray | None = None
 ) -> np.ndarray:
-    """ID minus the forces of all loads, (nv,), complex."""
+    """ID minus the forces of all loads, (nv,), complex; with forces of loop joints."""
     q, v, a, u = (np.ascontiguousarray(x, dtype=complex) for x in (q, v, a, u))
     out, r = np.zeros((2, system.nv), complex)
-    t, work = system.tables, system.make_work(complex)
-    work.multiplier[:] = system.multipliers
+    t, work = system._tables, system.make_work(complex)
+    work.multiplier[:] = 0.0 if multipliers is None else multipliers
     start(t, work, q, v, a)
     for family in system.families:
-        tables = system.loads[family.name]
+        tables = system._model.loads[family.name]
         if family.apply is not None and family.present(tables):
             entry(family.apply)(t, work, tables, family.space(tables, system.nv, complex), q, v, u, r)
     finish(t, work, out)

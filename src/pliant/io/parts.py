@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..model.joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
-from ..model.loads import HalfSpace
 from ..model.loops import NO_SPRING
 from ..model.rods import basis as bases
 from ..model.rods.basis import BASIS_KINDS, Basis
 from ..model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Section
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, helical_routing
-from ..model.shapes import Box, Cylinder, Ellipsoid, Sphere
+from ..model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Sphere
 from .expressions import Expression
 from .functions import Function, function_error
 from .kinds import Choice, Flag, Kind, Name, Number, Numbers, Reference, Schema, Whole

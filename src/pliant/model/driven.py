@@ -305,8 +305,10 @@ def add_motor(
     """
     self._check_name(name)
     target, dof = _joint_dof(self, "motor", name, link, dof)
-    if target.joint.kind != "screws" and control == "position":
-        raise ValueError(f"motor {name!r}: a {target.joint.kind} joint has no single angle to hold; use 'torque'.")
+    if target.joint.group is not None and control == "position":
+        raise ValueError(
+            f"motor {name!r}: a {target.joint.group.name} joint has no single angle to hold; use 'torque'."
+        )
     try:
         self.motors[name] = Motor(target.name, int(dof), control, kp, kd, limit)
     except (TypeError, ValueError) as error:
@@ -338,8 +340,8 @@ def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | Non
     """
     self._check_name(name)
     target, index = _joint_dof(self, "motion", name, link, 0 if dof is None else dof)
-    if dof is not None and target.joint.kind != "screws":
-        raise ValueError(f"motion {name!r}: a {target.joint.kind} joint is prescribed as a whole; leave out dof.")
+    if dof is not None and target.joint.group is not None:
+        raise ValueError(f"motion {name!r}: a {target.joint.group.name} joint is prescribed as a whole; leave out dof.")
     motion = PrescribedMotion(target.name, None if dof is None else index)
     for other, earlier in self.motions.items():
         if earlier.link == target.name and (None in (earlier.dof, motion.dof) or earlier.dof == motion.dof):

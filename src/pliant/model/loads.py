@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from .links import Frame
 from .pose import Pose
-from .shapes import Box, Cylinder, Shape, Sphere
+from .shapes import Shape
 from .units import Input
 from .validate import choice, flag, interval, non_negative, positive, vector
 
-__all__ = ["FIELD", "Contact", "Dipole", "DistributedWrench", "HalfSpace", "Load", "Obstacle", "PointWrench"]
+__all__ = ["FIELD", "Contact", "Dipole", "DistributedWrench", "Load", "Obstacle", "PointWrench"]
 
 Array = NDArray[np.float64]
 Axes = Literal["world", "body"]
@@ -176,16 +176,6 @@ def _vectors(name: str, value: Density, X: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class HalfSpace(Shape):
-    """Everything below the plane z = 0 of its frame: a floor, or a wall."""
-
-    @property
-    def volume(self) -> float:
-        """Infinite."""
-        return np.inf
-
-
-@dataclass(frozen=True)
 class Obstacle:
     """A shape that the robot can touch, fixed to the world or to one of its links.
 
@@ -207,11 +197,16 @@ class Obstacle:
 
     def __post_init__(self) -> None:
         """Check the shape."""
-        if not isinstance(self.shape, (HalfSpace, Sphere, Cylinder, Box)):
+        distance = self.shape.distance() if isinstance(self.shape, Shape) else None
+        if distance is None:
             raise TypeError(f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, Sphere, Cylinder or Box.")
         object.__setattr__(self, "inside", flag("inside", self.inside))
-        if self.inside and isinstance(self.shape, HalfSpace):
+        if self.inside and distance.primitive == "half-space":
             raise ValueError("inside=True makes no sense for a half-space; turn it over instead.")
+        if self.inside and not distance.cavity:
+            raise ValueError(
+                f"inside=True is not allowed: {self.shape!r} cannot be a cavity; use Sphere, Cylinder or Box."
+            )
 
 
 @dataclass(frozen=True)

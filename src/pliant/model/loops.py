@@ -6,35 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .joints import Cylindrical, Fixed, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from .joints import Fixed, Joint
+from .joints.constraints import Constraint
 from .links import Frame, Link
 
 if TYPE_CHECKING:
     from .robot import Robot
 
-__all__ = ["ROW_UNITS", "Loop", "LoopRow", "add_loop"]
+__all__ = ["NO_SPRING", "Loop", "add_loop"]
 
-Array = NDArray[np.float64]
 NO_SPRING = (
     "The joint of a loop only constrains; it has no spring, damper or rest position of its own. Give them to a joint of the "
     "tree, or add a body on a joint with them and close the loop on that body."
 )
-LoopRow = tuple[str, Array, str]  # kind ("point", "angle", "helix"), ten numbers, what it fixes
-ROW_UNITS = {"point": "m", "angle": "rad", "helix": "m"}
-"""Units of the values of constraints by their kind; their multipliers are the forces that go with them."""
-
-
-def _unit(k: int) -> Array:
-    return np.eye(3)[k]
-
-
-def _normals(axis: Array) -> tuple[Array, Array]:
-    """Two unit vectors that make a right-handed frame with `axis`."""
-    first = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    first /= np.linalg.norm(first)
-    return first, np.cross(axis, first)
 
 
 @dataclass(frozen=True)
@@ -68,61 +53,18 @@ class Loop:
         if self.a.link == self.b.link and self.a.X == self.b.X:
             raise ValueError("both frames are fixed to each other; a loop needs two different places.")
 
-    def rows(self) -> list[LoopRow]:
+    def rows(self) -> list[Constraint]:
         """The constraints: kind, data of the kernel, description."""
-        joint = self.joint
-        out: list[LoopRow] = []
-
-        def point(c: Array, what: str) -> None:
-            out.append(("point", np.concatenate([c, np.zeros(7)]), what))
-
-        def angle(a: Array, b: Array, what: str) -> None:
-            out.append(("angle", np.concatenate([a, b, np.zeros(3), [a @ b]]), what))
-
-        def all_points() -> None:
-            for k, name in enumerate("xyz"):
-                point(_unit(k), f"position {name}")
-
-        def all_angles() -> None:
-            for k, name in ((0, "z"), (1, "x"), (2, "y")):
-                angle(_unit(k), _unit((k + 1) % 3), f"rotation {name}")
-
-        def aligned(axis: Array) -> tuple[Array, Array]:
-            first, second = _normals(axis)
-            angle(first, axis, "tilt 1")
-            angle(second, axis, "tilt 2")
-            return first, second
-
-        if isinstance(joint, Fixed):
-            all_points()
-            all_angles()
-        elif isinstance(joint, Spherical):
-            all_points()
-        elif isinstance(joint, Revolute):
-            all_points()
-            aligned(joint.screws[0][:3])
-        elif isinstance(joint, Universal):
-            all_points()
-            angle(joint.screws[0][:3], joint.screws[1][:3], "angle of the axes")
-        elif isinstance(joint, Prismatic):
-            first, second = _normals(joint.screws[0][3:])
-            point(first, "offset 1")
-            point(second, "offset 2")
-            all_angles()
-        elif isinstance(joint, (Cylindrical, Helical)):
-            axis = joint.screws[0][:3]
-            first, second = aligned(axis)
-            point(first, "offset 1")
-            point(second, "offset 2")
-            if isinstance(joint, Helical):
-                out.append(("helix", np.concatenate([axis, first, second, [joint.pitch / (2 * np.pi)]]), "lead"))
-        elif isinstance(joint, Planar):
-            axis = joint.screws[2][:3]
-            aligned(axis)
-            point(axis, "height")
-        else:
-            raise TypeError(f"joint = {joint!r} constrains nothing, so it closes no loop.")
-        return out
+        try:
+            rows = self.joint.constraints()
+        except NotImplementedError:
+            raise TypeError(
+                f"joint = {self.joint!r} does not say what it constrains, so it closes no loop: give its class a method "
+                "constraints()."
+            ) from None
+        if not rows:
+            raise TypeError(f"joint = {self.joint!r} constrains nothing, so it closes no loop.")
+        return rows
 
 
 def add_loop(

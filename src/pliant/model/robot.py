@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
 from .loads import FIELD, Contact, Dipole, DistributedWrench, Load, Obstacle, PointWrench
 from .loops import Loop, add_loop
+from .parameters import Parameter, Parameters, parameters_of, revised
 from .pose import PoseLike, as_pose
 from .rods.sections import Material, Section
 from .rods.strains import STRAIN_NAMES, Strains
@@ -255,7 +257,8 @@ class Robot:
         (7, 8)
         """
         try:
-            body = Body(_body_inertia(shape, mass, density, com, inertia), shape)
+            found = _body_inertia(shape, mass, density, com, inertia)
+            body = Body(found, shape, density, uniform=shape is not None and inertia is None)
         except (TypeError, ValueError) as error:
             raise type(error)(f"body {name!r}: {error}") from None
         return self._add(name, body, parent, joint, offset, offset_after)
@@ -390,6 +393,52 @@ class Robot:
             if link.is_rod:
                 names += [f"{link.name}.base", f"{link.name}.tip"]
         return names
+
+    # ------------------------------------------------------------ parameters
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Attributes that hold named parts besides links and frames."""
+        return _NAMED
+
+    @property
+    def parameters(self) -> Parameters:
+        """Every number of the description that can be changed by name, with its value and unit."""
+        return Parameters(parameters_of(self))
+
+    def with_parameters(self, values: Mapping[str, float]) -> Robot:
+        """A robot with other values of some parameters, by name; see `parameters`.
+
+        A uniform body stays uniform: another size or density gives it another mass and inertia, another mass another inertia.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> longer = robot.with_parameters({"arm.length": 0.5, "gravity.z": 0.0})
+        >>> longer.parameters["arm.length"], robot.parameters["arm.length"]
+        (0.5, 0.4)
+        """
+        return self.revised(parameters_of(self), values)
+
+    def revised(self, found: Mapping[str, Parameter], values: Mapping[str, float]) -> Robot:
+        """The same, with the parameters found before."""
+        out = self.copy()
+        for name, value in values.items():
+            if name not in found:
+                raise unknown_name("parameter", str(name), found)
+            where, key, *_rest = found[name].path
+            if key is None:
+                setattr(out, where, revised(getattr(out, where), found[name], value))
+            else:
+                group = getattr(out, where)
+                group[key] = revised(group[key], found[name], value)
+        return out
 
     # ------------------------------------------------------------ results
 

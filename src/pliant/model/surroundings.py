@@ -14,7 +14,7 @@ from .fluid import Fluid, Hydrodynamics
 from .links import Body, Frame, Link, Rod
 from .loads import FIELD, Contact, Density, Dipole, DistributedWrench, Load, Obstacle, PointWrench
 from .pose import PoseLike, as_pose
-from .shapes import Box, Cylinder, Shape, Sphere
+from .shapes import Shape
 from .user import UserLoad
 from .validate import shown, unknown_name
 
@@ -287,10 +287,10 @@ def add_contact(
         raise unknown_name("obstacle or rod", str(second), [*self.obstacles, *rods])
     if isinstance(first.content, Body):
         shape = first.content.shape
-        if not isinstance(shape, (Sphere, Box, Cylinder)):
+        if shape is None or not shape.contact_points():
             raise ValueError(
                 f"contact {name!r}: body {first.name!r} has {'no shape' if shape is None else repr(shape)}; contact "
-                "needs a Sphere, Box or Cylinder."
+                "needs a shape with contact points: a Sphere, Box or Cylinder."
             )
         if second in rods:
             raise ValueError(

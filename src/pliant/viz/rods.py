@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ..compile.families import families_of
 from ..model.links import Frame, Rod
 from ..model.robot import Robot
-from ..model.rods.sections import Annulus, Circle, Rectangle, Section
-from .meshes import Skin, skin
+from ..model.rods.sections import Circle, Section
+from .skins import Skin, skin
 
 __all__ = ["places", "rod_skin", "rod_stations", "thin_radius"]
 
@@ -98,24 +98,10 @@ def thin_radius(rod: Rod) -> float:
     return float(np.clip(radius, rod.length / 150, rod.length / 15))
 
 
-def _dimension(value: object, X: Array) -> Array:
-    if callable(value):
-        return np.broadcast_to(np.asarray(value(X.copy()), dtype=float), X.shape)
-    if isinstance(value, tuple):
-        return (1.0 - X) * value[0] + X * value[1]
-    return np.full(len(X), value, dtype=float)
-
-
 def rod_skin(rod: Rod, X: Array, outline: int = 20) -> Skin:
     """Surface of a rod through its sections at the stations X (n,), round ones with `outline` points."""
     section = rod.section if rod.section is not None else Circle(thin_radius(rod))
-    sharp = isinstance(section, Rectangle)
-    outer = section.outline(X, 4 if sharp else outline)
-    inner = None
-    if isinstance(section, Annulus):
-        hole = _dimension(section.inner, X)
-        if np.any(hole > 0):
-            outside = np.linalg.norm(outer[:, :1], axis=-1)
-            inner = outer * (hole[:, None] / np.maximum(outside, 1e-300))[..., None]
+    count = section.corners or outline
+    outer, inner = section.outline(X, count), section.hole(X, count)
     jumps = np.flatnonzero(np.diff(X) < SAME)
-    return skin(outer, inner, jumps=jumps.tolist(), sharp=sharp)
+    return skin(outer, inner, jumps=jumps.tolist(), sharp=section.corners > 0)

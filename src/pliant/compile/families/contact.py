@@ -11,10 +11,9 @@ from ...kernels.loads import shapes
 from ...kernels.loads.contact import Contact as Tables
 from ...kernels.loads.contact import ContactSpace, apply_contact, contacts
 from ...model.links import Body, Frame, Rod
-from ...model.loads import Contact, HalfSpace, Obstacle
+from ...model.loads import Contact, Obstacle
 from ...model.pose import Pose
 from ...model.robot import Robot
-from ...model.shapes import Box, Cylinder, Sphere
 from ..family import Family
 from ..places import Places, as_rows
 
@@ -24,44 +23,19 @@ Array = NDArray[np.float64]
 
 
 def _shape_row(obstacle: Obstacle) -> tuple[int, Pose, list[float]]:
-    """Kind, frame and sizes of an obstacle's shape; the axis of a cylinder becomes z."""
-    shape = obstacle.shape
-    if isinstance(shape, HalfSpace):
-        return int(shapes.HALF_SPACE), Pose(), [0.0, 0.0, 0.0]
-    if isinstance(shape, Sphere):
-        return int(shapes.BALL), Pose(), [shape.radius, 0.0, 0.0]
-    if isinstance(shape, Cylinder):
-        turned = {
-            "x": [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
-            "y": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
-            "z": np.eye(3),
-        }
-        rotation = np.array(turned[shape.axis], dtype=float)
-        return int(shapes.TUBE), Pose(rotation=rotation), [shape.radius, 0.5 * shape.length, 0.0]
-    assert isinstance(shape, Box)
-    return int(shapes.BLOCK), Pose(), [0.5 * shape.x, 0.5 * shape.y, 0.5 * shape.z]
+    """Primitive, its frame in that of the shape, and its sizes and rounding."""
+    distance = obstacle.shape.distance()
+    assert distance is not None  # checked by the obstacle
+    size = np.zeros(4)
+    size[: len(distance.size)], size[3] = distance.size, distance.rounding
+    return int(shapes.PRIMITIVES[distance.primitive]), distance.pose, size.tolist()
 
 
 def _body_points(body: Body) -> list[tuple[Array, float]]:
     """Contact spheres of a body's shape, in its frame: centre and radius."""
-    shape = body.shape
+    assert body.shape is not None
     centre = np.zeros(3) if body.inertia is None else np.asarray(body.inertia.com)
-    if isinstance(shape, Sphere):
-        return [(centre, shape.radius)]
-    if isinstance(shape, Box):
-        half = 0.5 * np.array([shape.x, shape.y, shape.z])
-        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-        return [(centre + s * half, 0.0) for s in signs]
-    assert isinstance(shape, Cylinder)
-    axis = "xyz".index(shape.axis)
-    points = []
-    for side in (-0.5, 0.5):
-        for angle in 2 * np.pi * np.arange(12) / 12:
-            p = np.zeros(3)
-            p[axis] = side * shape.length
-            p[(axis + 1) % 3], p[(axis + 2) % 3] = shape.radius * np.cos(angle), shape.radius * np.sin(angle)
-            points.append((centre + p, 0.0))
-    return points
+    return [(centre + point, radius) for point, radius in body.shape.contact_points()]
 
 
 class _Builder:
@@ -145,7 +119,7 @@ class _Builder:
             point=as_rows(self.point, 1, np.int64),
             ball=as_rows(self.ball, 6),
             shape=as_rows(shape, 3, np.int64),
-            place=as_rows(place, 15),
+            place=as_rows(place, 16),
             touch=as_rows(self.touch, 4, np.int64),
             rods=as_rows(self.rods, 5, np.int64),
             skip=skip,

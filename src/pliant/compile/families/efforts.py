@@ -39,7 +39,7 @@ class _Efforts(Family):
         for name, motor in robot.motors.items():
             link = robot.link(motor.link)
             v = places.v0[motor.link] + motor.dof
-            q = places.q0[motor.link] + (motor.dof if link.joint.kind == "screws" else 0)
+            q = places.q0[motor.link] + (motor.dof if link.joint.group is None else 0)
             gain = {"torque": 1.0, "position": motor.kp, "velocity": motor.kd}[motor.control]
             place.append([inputs.index(name), v, q])
             data.append([gain, motor.kp, motor.kd, motor.limit])

@@ -49,7 +49,7 @@ class Contact(NamedTuple):
     point: I2  # (points, 1) step
     ball: F2  # (points, 6) centre in the step's frame, radius, half length of the capsule along the step's x, weight
     shape: I2  # (shapes, 3) kind, step that it is fixed to (−1: the world), 1 if the robot is inside
-    place: F2  # (shapes, 15) pose in the frame of its step, sizes
+    place: F2  # (shapes, 16) pose in the frame of its step, sizes
     touch: I2  # (contacts, 4) first and end of a range of points, shape, law
     rods: I2  # (pairs, 5) two ranges of points (the same for contact of a rod with itself), law
     skip: I2  # (points, points) 1 for two capsules that never touch (neighbours along a rod, joined at rest); empty without rods

@@ -60,7 +60,7 @@ def apply_loads(work, loads, q, v, u):
     if ints[HAS_TENDONS] > 0:
         set_plain_tensions(unpack_tendons(ints, floats), work, u)
     if ints[HAS_WRENCHES] > 0:
-        subtract_wrenches(unpack_wrenches(ints, floats), work.state, u)
+        subtract_wrenches(unpack_wrenches(ints, floats), work.state, u, work.share[0])
     ask_units(loads, FORCES, q, v, u, work.zero)
 
 
@@ -69,7 +69,7 @@ def load_tangents(work, loads, q, v, u):
     """Matrices K and N of all loads, into those of the steps; after `apply_loads`."""
     ints, floats, _buffer = loads
     if ints[HAS_WRENCHES] > 0:
-        wrench_tangents(unpack_wrenches(ints, floats), work.state, u, work.load)
+        wrench_tangents(unpack_wrenches(ints, floats), work.state, u, work.share[0], work.load)
     ask_units(loads, MATRICES, q, v, u, work.zero)
 
 
@@ -114,7 +114,7 @@ def load_potential(work, loads, q, u):
         energy += part
         size += parts
     if ints[HAS_WRENCHES] > 0:
-        part, parts = wrench_potential(unpack_wrenches(ints, floats), work.state, work.origin, u)
+        part, parts = wrench_potential(unpack_wrenches(ints, floats), work.state, work.origin, u, work.share[0])
         energy += part
         size += parts
     work.message[MESSAGE_ENERGY] = energy

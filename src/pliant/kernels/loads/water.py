@@ -152,7 +152,7 @@ def current_wrench(data, row, R, x, current):
 def apply_water(t, work, water, space, q, v, u, r):
     """Subtract the forces of the fluid from the inertial wrenches of the steps; for any number type."""
     state = work.state
-    g = get3(t.gravity, N0)
+    g = get3(work.gravity, N0)
     current = get3(water.fluid, N0)
     flows = current[0] != 0.0 or current[1] != 0.0 or current[2] != 0.0
     for k in range(water.place.shape[0]):
@@ -330,8 +330,8 @@ def fluid(task, t, work, water, space, q, v, u, out):
     if task == FORCES:
         apply_water(t, work, water, space, q, v, u, work.zero)
     elif task == MATRICES:
-        water_tangents(water, t.gravity, work)
+        water_tangents(water, work.gravity, work)
     elif task == ENERGY:
-        energy, size = water_potential(water, t.gravity, work.state, work.origin)
+        energy, size = water_potential(water, work.gravity, work.state, work.origin)
         work.message[MESSAGE_ENERGY] += energy
         work.message[MESSAGE_SIZE] += size

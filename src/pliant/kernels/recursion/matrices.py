@@ -103,6 +103,7 @@ from .tangent import (
     add_product6,
     add_row_product3,
     clear,
+    clear_columns,
     expand_rows,
     project_wide,
     row_product,
@@ -212,7 +213,7 @@ def adjoint_product(V, M, out):
 @routine
 def inertial_pairs(t, work, task):
     """P and Q of CORIOLIS, FIRST and SECOND."""
-    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     for i in range(t.step.shape[0]):
         if t.step[i, S_INERTIA] == MASSLESS:
             continue
@@ -393,6 +394,7 @@ def products(t, work, water, task, q, v, out, handles):
             joint_rates(block, t.data, work.state, J, rate)
     clear(handles, handles.shape[0], handles.shape[1])
     target = out if t.flags[IN_ORDER] != 0 else work.out
+    clear_columns(t, work, ONE)
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         if block[COLLOC] >= 0:

@@ -1,4 +1,4 @@
-"""Shapes and inertias of rigid bodies.
+"""Mass, centre of mass and rotary inertia of rigid bodies.
 
 Spatial inertias are ordered ``[angular; linear]`` and taken about the origin of the body frame (MATH.md §1).
 """
@@ -6,161 +6,18 @@ Spatial inertias are ordered ``[angular; linear]`` and taken about the origin of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.model import validate
-from pliant.model.pose import PoseLike, as_pose, skew
+from .. import validate
+from ..pose import PoseLike, as_pose, skew
+from .base import Array, Shape
 
-__all__ = ["Box", "Cylinder", "Ellipsoid", "Inertia", "Shape", "Sphere"]
+__all__ = ["Inertia"]
 
-Array: TypeAlias = NDArray[np.float64]
+
 _TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Base of all shapes: a homogeneous solid centred at its own origin."""
-
-    def __post_init__(self) -> None:
-        """Check that every length is positive."""
-        if type(self) is Shape:
-            raise TypeError("Shape is only a base class: use Box, Cylinder, Sphere or Ellipsoid.")
-        for name, value in vars(self).items():
-            if name != "axis":
-                checked = validate.positive(f"{type(self).__name__}.{name}", value, unit="m")
-                object.__setattr__(self, name, checked)
-
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        raise NotImplementedError
-
-    @property
-    def unit_inertia(self) -> Array:
-        """Rotary inertia about the centre per unit mass, in body axes [m²], shape (3, 3)."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Box(Shape):
-    """Cuboid.
-
-    Parameters
-    ----------
-    x, y, z : float
-        Side lengths along the body axes [m].
-
-    Examples
-    --------
-    >>> import pliant as pl
-    >>> print(f"{pl.Box(0.2, 0.1, 0.05).volume * 1e3:.1f} l")
-    1.0 l
-    """
-
-    x: float
-    y: float
-    z: float
-
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        return self.x * self.y * self.z
-
-    @property
-    def unit_inertia(self) -> Array:
-        """Rotary inertia about the centre per unit mass [m²], shape (3, 3)."""
-        return _from_second_moments(self.x**2 / 12.0, self.y**2 / 12.0, self.z**2 / 12.0)
-
-
-@dataclass(frozen=True)
-class Cylinder(Shape):
-    """Solid circular cylinder.
-
-    Parameters
-    ----------
-    radius, length : float
-        [m].
-    axis : {"x", "y", "z"}
-        Body axis along which the length runs.
-    """
-
-    radius: float
-    length: float
-    axis: Literal["x", "y", "z"] = "x"
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        super().__post_init__()
-        hint = "Turn the body by its pose for any other direction."
-        validate.choice("Cylinder.axis", self.axis, ("x", "y", "z"), hint=hint)
-
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        return np.pi * self.radius**2 * self.length
-
-    @property
-    def unit_inertia(self) -> Array:
-        """Rotary inertia about the centre per unit mass [m²], shape (3, 3)."""
-        moments = [self.radius**2 / 4.0] * 3
-        moments["xyz".index(self.axis)] = self.length**2 / 12.0
-        return _from_second_moments(*moments)
-
-
-@dataclass(frozen=True)
-class Sphere(Shape):
-    """Solid ball.
-
-    Parameters
-    ----------
-    radius : float
-        [m].
-    """
-
-    radius: float
-
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        return 4.0 / 3.0 * np.pi * self.radius**3
-
-    @property
-    def unit_inertia(self) -> Array:
-        """Rotary inertia about the centre per unit mass [m²], shape (3, 3)."""
-        return 0.4 * self.radius**2 * np.eye(3)
-
-
-@dataclass(frozen=True)
-class Ellipsoid(Shape):
-    """Solid ellipsoid.
-
-    Parameters
-    ----------
-    x, y, z : float
-        Semi-axes along the body axes [m].
-    """
-
-    x: float
-    y: float
-    z: float
-
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        return 4.0 / 3.0 * np.pi * self.x * self.y * self.z
-
-    @property
-    def unit_inertia(self) -> Array:
-        """Rotary inertia about the centre per unit mass [m²], shape (3, 3)."""
-        return _from_second_moments(self.x**2 / 5.0, self.y**2 / 5.0, self.z**2 / 5.0)
-
-
-def _from_second_moments(xx: float, yy: float, zz: float) -> Array:
-    """Inertia from the mean squares of the coordinates: ``Ix = <y²> + <z²>`` and so on."""
-    return np.diag([yy + zz, zz + xx, xx + yy])
 
 
 def _steiner(offset: Array) -> Array:

@@ -1,86 +1,31 @@
-"""Steppers: each advances the state by one accepted step, whatever the method behind it."""
+"""The generalised-α methods: implicit on the manifold, second order, with constant or error-controlled step."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system import System
-from .closure import close, consistent_velocity, constrained_acceleration
-from .crawl import Clock
-from .drive import Drive
-from .implicit import AlphaMethod, AlphaStepper
-from .interpolate import hermite
-from .motion import MotionSet
-from .ode import ChartedODE, ode_solver
-from .result import Statistics
+from ..closure import close, consistent_velocity, constrained_acceleration
+from ..interpolate import hermite
+from .alpha_step import AlphaMethod, AlphaStepper
+from .integrator import Integrator, Problem
 
-__all__ = ["FixedAlpha", "OdeStepper", "Stepper", "VariableAlpha"]
+__all__ = ["FixedAlpha", "VariableAlpha", "generalized_alpha", "hht", "newmark"]
 
 Array = NDArray[np.float64]
 
 
-class Stepper(Protocol):
-    """What the main loop of `simulate` needs."""
-
-    @property
-    def t(self) -> float:
-        """Time [s]."""
-
-    @property
-    def q(self) -> Array:
-        """Coordinates (nq,)."""
-
-    @property
-    def v(self) -> Array:
-        """Velocities (nv,)."""
-
-    @property
-    def a(self) -> Array:
-        """Accelerations (nv,)."""
-
-    @property
-    def tensions(self) -> dict[int, float]:
-        """Inputs that are unknowns, by their number."""
-
-    @property
-    def multipliers(self) -> Array:
-        """Forces of loop joints, one per constraint."""
-
-    def advance(self, end: float) -> str | None:
-        """One accepted step, not beyond `end`. Returns None, or why it failed and what to try."""
-
-    @property
-    def applied(self) -> tuple[Array, Array]:
-        """Inputs and forces at the end of the last step, as the step had them."""
-
-    def at(self, t: float) -> tuple[Array, Array]:
-        """q and v at a time within the last step."""
-
-    def notes(self) -> list[str]:
-        """What was done other than asked for, as sentences."""
-
-    def tally(self) -> Counter[tuple[int, bool]] | None:
-        """How often each coordinate limited a step since the last call: by its error (True), or since Newton's iteration failed.
-
-        The first call starts counting. None where the integrator does not tell.
-        """
-
-
-class _Alpha:
+class _Alpha(Integrator):
     """Common part of the fixed and the variable step."""
 
-    def __init__(
-        self, system: System, drive: Drive, method: AlphaMethod, t: float, q: Array, v: Array, options: dict[str, Any]
-    ) -> None:
-        self.system, self.drive, self.t = system, drive, t
-        self.motion: MotionSet = options["motion"]
-        self.project: bool = options["project"]
-        self.statistics: Statistics = options["statistics"]
-        self.clock: Clock = options["clock"]
+    def __init__(self, problem: Problem, method: AlphaMethod, newton: float) -> None:
+        system, drive, t, q, v = problem.system, problem.drive, problem.t, problem.q, problem.v
+        self.problem, self.system, self.drive, self.t = problem, system, drive, t
+        self.name = method.name
+        self.motion, self.project = problem.motion, problem.project
+        self.statistics, self.clock = problem.statistics, problem.clock
         u, tau = drive(t, q, v)
         self.tensions = self.motion.start_tensions(t, q, v, u, tau)
         for index, tension in self.tensions.items():
@@ -103,26 +48,19 @@ class _Alpha:
             q,
             v,
             a,
-            rtol=options["rtol"],
-            atol=options["atol"],
-            newton=options["newton"],
-            iterations=options["iterations"],
+            rtol=problem.rtol,
+            atol=problem.atol,
+            newton=newton if problem.steps.newton is None else problem.steps.newton,
+            iterations=10,
             statistics=self.statistics,
-            solver=options["solver"],
+            solver=problem.solver,
         )
+        self._take_state()
         self._last = (t, q.copy(), v.copy())
 
-    @property
-    def q(self) -> Array:
-        return self._core.q
-
-    @property
-    def v(self) -> Array:
-        return self._core.v
-
-    @property
-    def a(self) -> Array:
-        return self._core.w
+    def _take_state(self) -> None:
+        core = self._core
+        self.q, self.v, self.a = core.q, core.v, core.w
 
     def _drive(self, t: float) -> tuple[Array, Array]:
         """Inputs of the step that ends at t; a feedback law sees the state at its start (sample and hold)."""
@@ -132,13 +70,13 @@ class _Alpha:
         """Try a step of length h that ends at t, with prescribed motion and tensions that only pull."""
         self.clock.check()
         u, tau = self._tried = self._drive(t)
-        self.system.multipliers[:] = self.multipliers
         if not self.motion.active:
-            return self._core.try_step(h, u, tau)
+            return self._core.try_step(h, u, tau, self.multipliers)
         self.motion.joints_at(t, *self._core.new)
         if not self.motion.tendons:
-            return self._core.try_step(h, u, tau)
-        hold, pushes = self.system.hold, self.motion.pushes
+            return self._core.try_step(h, u, tau, self.multipliers)
+        pushes = self.motion.pushes
+        hold, forces = np.zeros((len(self.system.tendons.law), 2)), self.multipliers
         lengths = self.motion.lengths_at(t)
         indices = dict(zip(lengths, self.tensions))
         slack: set[int] = {
@@ -146,12 +84,10 @@ class _Alpha:
         }
         for _ in range(2 * len(lengths) + 1):
             u = u.copy()
-            hold[:] = 0.0
             for k, length in lengths.items():
                 u[indices[k]] = 0.0 if k in slack else self.tensions[indices[k]]
                 hold[k] = float(k not in slack), length
-            status, error = self._core.try_step(h, u, tau)
-            hold[:, 0] = 0.0
+            status, error = self._core.try_step(h, u, tau, forces, hold)
             if status != "ok":
                 return status, error
             pulled = {k for k in lengths if k not in slack and not pushes[k] and u[indices[k]] < 0.0}
@@ -159,7 +95,7 @@ class _Alpha:
             tight = {k for k in slack if reached[k] > lengths[k] * (1 + 1e-12)}
             if not pulled and not tight:
                 break
-            slack = (slack | pulled) - tight
+            slack, forces = (slack | pulled) - tight, self._core.multipliers
             self.motion.joints_at(t, *self._core.new)
         self._found = {indices[k]: float(u[indices[k]]) for k in lengths}
         self._tried = u, tau
@@ -173,9 +109,10 @@ class _Alpha:
     def _accept(self, t: float) -> None:
         self._last = (self.t, self.q.copy(), self.v.copy())
         self._core.accept()
+        self._take_state()
         self.t, self.applied = t, self._tried
         if len(self.multipliers):
-            self.multipliers = self.system.multipliers.copy()
+            self.multipliers = self._core.multipliers
             if self.project:
                 self._core.v[:] = consistent_velocity(self.system, self.q, self.v)
         if self.motion.tendons:
@@ -189,10 +126,6 @@ class _Alpha:
             q = close(self.system, q)[0]
         return q, v
 
-    def notes(self) -> list[str]:
-        """Nothing."""
-        return []
-
     def tally(self) -> Counter[tuple[int, bool]] | None:
         """How often each coordinate limited a step since the last call."""
         found, self._core.tally = self._core.tally, Counter()
@@ -204,8 +137,8 @@ class FixedAlpha(_Alpha):
 
     NONSENSE = 100.0  # local error in units of the tolerances
 
-    def __init__(self, *args: Any, h: float) -> None:
-        super().__init__(*args)
+    def __init__(self, problem: Problem, method: AlphaMethod, h: float) -> None:
+        super().__init__(problem, method, newton=1e-9)
         self.h = h
         self._start = self.t
         self._count = 0
@@ -262,10 +195,13 @@ class FixedAlpha(_Alpha):
 class VariableAlpha(_Alpha):
     """Generalised-α with error control."""
 
-    def __init__(self, *args: Any, largest: float, first: float | None) -> None:
-        super().__init__(*args)
-        self.largest = largest
-        self.h = first if first is not None else self._first_step()
+    LEAST = 20  # steps of a run, unless the user allows fewer: loads that come late must not be stepped over
+
+    def __init__(self, problem: Problem, method: AlphaMethod) -> None:
+        super().__init__(problem, method, newton=0.02)
+        steps, duration = problem.steps, problem.end - problem.t
+        self.largest = duration / self.LEAST if steps.largest is None else min(steps.largest, duration)
+        self.h = steps.first if steps.first is not None else self._first_step()
         self._grow = True
 
     def _first_step(self) -> float:
@@ -307,59 +243,22 @@ class VariableAlpha(_Alpha):
         )
 
 
-class OdeStepper:
-    """SciPy's (or SUNDIALS') integrators on the first-order form, with the exact Jacobian where one is used."""
+def _alpha(problem: Problem, method: AlphaMethod) -> Integrator:
+    if problem.steps.constant is not None:
+        return FixedAlpha(problem, method, problem.steps.constant)
+    return VariableAlpha(problem, method)
 
-    def __init__(
-        self,
-        system: System,
-        drive: Drive,
-        method: str,
-        t: float,
-        q: Array,
-        v: Array,
-        end: float,
-        options: dict[str, Any],
-    ) -> None:
-        self.system = system
-        self.statistics: Statistics = options["statistics"]
-        self.tensions: dict[int, float] = {}
-        self._ode = ChartedODE(
-            system, drive, options["motion"], options["baumgarte"], options["solver"], options["clock"]
-        )
-        self._solver = ode_solver(self._ode, method, t, np.concatenate([q, v]), end, options)
-        self.t, self.q, self.v = t, q.copy(), v.copy()
-        self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
-        self.applied = self._ode.applied
-        self.multipliers = self._ode.multipliers.copy()
-        self._dense: Any = None
 
-    def advance(self, end: float) -> str | None:
-        """One step of the integrator's own choice."""
-        message = self._solver.step()
-        if self._solver.status != "failed":
-            acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
-            multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
-            self.applied = self._ode.applied
-        self.statistics.residuals = int(self._solver.nfev)
-        self.statistics.factorisations = int(self._solver.nlu)
-        if self._solver.status == "failed":
-            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
-        self._dense = self._solver.dense_output()
-        self.t = float(self._solver.t)
-        self.q, self.v = self._ode.split(self.t, self._solver.y)
-        self.a = acceleration
-        self.multipliers = multipliers
-        self.statistics.steps += 1
-        return None
+def generalized_alpha(problem: Problem) -> Integrator:
+    """The method of Chung and Hulbert on the manifold, with the spectral radius `rho`."""
+    return _alpha(problem, AlphaMethod.generalized(problem.rho))
 
-    def at(self, t: float) -> tuple[Array, Array]:
-        """The integrator's own dense output."""
-        return self._ode.split(t, self._dense(t))
 
-    def notes(self) -> list[str]:
-        """Nothing."""
-        return []
+def newmark(problem: Problem) -> Integrator:
+    """The trapezoidal rule of [002]."""
+    return _alpha(problem, AlphaMethod.newmark())
 
-    def tally(self) -> None:
-        """These integrators do not tell."""
+
+def hht(problem: Problem) -> Integrator:
+    """Hilber, Hughes and Taylor."""
+    return _alpha(problem, AlphaMethod.hht())

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import engine
-from ..kernels.solve.newton import CONVERGED, SINGULAR
-from ..model.validate import interval
-from ..system import LinearSolver, System
-from .result import Statistics
+from ...kernels import engine
+from ...kernels.solve.newton import CONVERGED, SINGULAR
+from ...model.validate import interval
+from ...system import Given, LinearSolver, System
+from ...system.dynamics import step_storage
+from ..result import Statistics
 
 __all__ = ["AlphaMethod", "AlphaStepper"]
 
@@ -50,7 +51,7 @@ class AlphaMethod:
 
 
 class AlphaStepper:
-    """State of the integrator; `step` advances it by h."""
+    """State of the integrator, with a workspace of its own: factors and what belongs to them last from step to step."""
 
     def __init__(
         self,
@@ -75,12 +76,18 @@ class AlphaStepper:
         self._p = np.zeros(engine.PARAMETERS)
         self._p[1:5] = method.alpha_m, method.alpha_f, method.beta, method.gamma
         self._p[5:9] = rtol, atol, newton, iterations
-        self._S = system.step_storage(solver)
+        self._S = step_storage(system, solver)
+        self._space = system.workspace()
         self._h = 0.0
         self.tally: Counter[tuple[int, bool]] | None = None  # which coordinate limits the steps, while someone asks
 
-    def try_step(self, h: float, u: Array, tau: Array) -> tuple[str, float]:
-        """Compute a step without accepting it: ("ok" | "singular" | "diverged", error in units of the tolerance)."""
+    def try_step(
+        self, h: float, u: Array, tau: Array, multipliers: Array, hold: Array | None = None
+    ) -> tuple[str, float]:
+        """Compute a step without accepting it: ("ok" | "singular" | "diverged", error in units of the tolerance).
+
+        Forces of loops start from `multipliers`; `hold` is that of `Given`.
+        """
         if self._h not in (0.0, h):
             # the auxiliary acceleration lags by a fraction of the step: keep it consistent when h changes
             self.a = self.w + (h / self._h) * (self.a - self.w)
@@ -89,11 +96,12 @@ class AlphaStepper:
         p[0] = h
         p[16:22] = 0.0
         q1, v1, w1, a1 = self._new
-        s = self.system
+        space = self._space
+        space.prepare(Given(multipliers, hold=hold))
         status = engine.run(
-            engine.ALPHA, *s.packed, self.q, self.v, self.w, self.a, u, tau, p, self._S, s.pivot, q1, v1, w1, a1
+            engine.ALPHA, *space.packed, self.q, self.v, self.w, self.a, u, tau, p, self._S, space.pivot, q1, v1, w1, a1
         )
-        s.raise_user_errors()
+        self.system.raise_user_errors()
         self.statistics.iterations += int(p[16])
         self.statistics.factorisations += int(p[17])
         self.statistics.residuals += int(p[18])
@@ -105,8 +113,13 @@ class AlphaStepper:
 
     def limiting(self, converged: bool) -> int:
         """The coordinate with the largest error in the step just tried, or the largest correction if it did not converge."""
-        correction, weight, error = self.system.last_step
+        _residual, correction, _move, weight, error = self._space.work.newton
         return int(np.argmax(np.abs(error if converged else correction) / weight))
+
+    @property
+    def multipliers(self) -> Array:
+        """Forces of loops at the end of the step that was tried."""
+        return self._space.work.multiplier.copy()
 
     @property
     def new(self) -> tuple[Array, Array, Array]:

@@ -12,36 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import lie
-from ..system import Algorithm, LinearSolver, System
-from .closure import constrained_acceleration
-from .crawl import Clock
-from .drive import Drive
-from .motion import MotionSet
+from ...system import Algorithm, LinearSolver, System
+from ..closure import constrained_acceleration
+from ..crawl import Clock
+from ..drive import Drive
+from ..motion import MotionSet
+from .integrator import Integrator, Problem
 
-__all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "ode_solver"]
+__all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "OdeIntegrator", "ode_solver"]
 
 Array = NDArray[np.float64]
 ALGORITHMS: dict[str, Algorithm] = {"auto": "auto", "dense": "composite", "tree": "articulated"}
 # names in scipy.integrate, which is imported when one of them is used, since that takes a while; CVODE is dressed up below
 ODE_METHODS = {"bdf": "BDF", "radau": "Radau", "lsoda": "LSODA", "rk45": "RK45", "dop853": "DOP853", "cvode": None}
-
-
-def _rotation(quaternion: Array) -> Array:
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def _rate_matrix(quaternion: Array) -> Array:
-    """The 4×3 matrix with dq/dt = ½ G ω for the body angular velocity ω."""
-    w, x, y, z = quaternion
-    return np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
 
 
 class ChartedODE:
@@ -67,13 +50,12 @@ class ChartedODE:
         self._algorithm: Algorithm = ALGORITHMS[solver]
         c = system.internal
         self._q_of, self._v_of = c.shift[:, 0], c.shift[:, 1]
-        self._spatial = c.spatial
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """q (quaternions normalised) and v."""
         q, v, _known = self._state(t, y)
-        for q0, _v0, _free in self._spatial:
-            q[q0 : q0 + 4] /= np.linalg.norm(q[q0 : q0 + 4])
+        for joint in self.system.manifold_joints:
+            joint.group.normalise(q[joint.q])
         return q, v
 
     def _state(self, t: float, y: Array) -> tuple[Array, Array, Array]:
@@ -90,10 +72,8 @@ class ChartedODE:
         u, tau = self.applied = self.drive(t, q, v)
         out = np.empty_like(y)
         out[self._q_of] = v[self._v_of]
-        for q0, v0, free in self._spatial:
-            out[q0 : q0 + 4] = 0.5 * _rate_matrix(q[q0 : q0 + 4]) @ v[v0 : v0 + 3]
-            if free:
-                out[q0 + 4 : q0 + 7] = _rotation(q[q0 : q0 + 4]) @ v[v0 + 3 : v0 + 6]
+        for joint in self.system.manifold_joints:
+            out[joint.q] = joint.group.rates(q[joint.q]) @ v[joint.v]
         if len(self.multipliers):
             a, self.multipliers = constrained_acceleration(self.system, q, v, u, tau, known, self.baumgarte)
         else:
@@ -113,21 +93,11 @@ class ChartedODE:
         chart = np.zeros((nv, nq))  # body perturbation δ per ambient dq
         J[self._q_of, nq + self._v_of] = 1.0
         chart[self._v_of, self._q_of] = 1.0
-        for q0, v0, free in self._spatial:
-            p = q[q0 : q0 + 4]
-            G = _rate_matrix(p)
-            w = v[v0 : v0 + 3]
-            J[q0 : q0 + 4, nq + v0 : nq + v0 + 3] = 0.5 * G
-            J[q0 : q0 + 4, q0 : q0 + 4] = 0.5 * np.array(
-                [[0, -w[0], -w[1], -w[2]], [w[0], 0, w[2], -w[1]], [w[1], -w[2], 0, w[0]], [w[2], w[1], -w[0], 0]]
-            )
-            turn = 2.0 * G.T / (p @ p)
-            chart[v0 : v0 + 3, q0 : q0 + 4] = turn
-            if free:
-                R = _rotation(p)
-                J[q0 + 4 : q0 + 7, nq + v0 + 3 : nq + v0 + 6] = R
-                J[q0 + 4 : q0 + 7, q0 : q0 + 4] = -R @ lie.skew(v[v0 + 3 : v0 + 6]) @ turn
-                chart[v0 + 3 : v0 + 6, q0 + 4 : q0 + 7] = R.T
+        for joint in self.system.manifold_joints:
+            group, part = joint.group, q[joint.q]
+            J[joint.q, nq + joint.v.start : nq + joint.v.stop] = group.rates(part)
+            J[joint.q, joint.q] = group.rates_derivative(part, v[joint.v])
+            chart[joint.v, joint.q] = group.chart(part)
         J[nq:, :nq] = d.dq @ chart
         J[nq:, nq:] = d.dv
         told = np.concatenate([self.motion.coordinates, self.system.known])
@@ -147,18 +117,18 @@ class ChartedODE:
         return J
 
 
-def ode_solver(ode: ChartedODE, method: str, t: float, y: Array, end: float, options: dict[str, Any]) -> Any:
+def ode_solver(ode: ChartedODE, method: str, problem: Problem) -> Any:
     """A SciPy solver object, or SUNDIALS' CVODE dressed as one."""
-    system = ode.system
-    scale = np.empty(len(y))
-    scale[:] = 1.0
+    system, t, end, steps = problem.system, problem.t, problem.end, problem.steps
+    y = np.concatenate([problem.q, problem.v])
+    scale = np.ones(len(y))
     scale[ode._q_of] = system.internal.scale[ode._v_of]
     scale[system.nq :] = system.internal.scale
-    arguments: dict[str, Any] = {"rtol": options["rtol"], "atol": options["atol"] * scale}
-    if options["largest"] < np.inf:
-        arguments["max_step"] = options["largest"]
-    if options["first"] is not None:
-        arguments["first_step"] = min(options["first"], end - t)
+    arguments: dict[str, Any] = {"rtol": problem.rtol, "atol": problem.atol * scale}
+    if steps.largest is not None:
+        arguments["max_step"] = steps.largest
+    if steps.first is not None:
+        arguments["first_step"] = min(steps.first, end - t)
     if method == "cvode":
         return CvodeSolver(ode, t, y, end, arguments)
     if method in ("bdf", "radau", "lsoda"):
@@ -219,3 +189,44 @@ class CvodeSolver:
             )
 
         return at
+
+
+class OdeIntegrator(Integrator):
+    """SciPy's (or SUNDIALS') integrators on the first-order form, with the exact Jacobian where one is used."""
+
+    def __init__(self, problem: Problem, method: str) -> None:
+        self.name = method
+        self.system = system = problem.system
+        t, q, v = problem.t, problem.q, problem.v
+        self.statistics = problem.statistics
+        self.tensions = {}
+        self._ode = ChartedODE(system, problem.drive, problem.motion, problem.baumgarte, problem.solver, problem.clock)
+        self._solver = ode_solver(self._ode, method, problem)
+        self.t, self.q, self.v = t, q.copy(), v.copy()
+        self.a = self._ode.rhs(t, self._solver.y)[system.nq :]
+        self.applied = self._ode.applied
+        self.multipliers = self._ode.multipliers.copy()
+        self._dense: Any = None
+
+    def advance(self, end: float) -> str | None:
+        """One step of the integrator's own choice."""
+        message = self._solver.step()
+        if self._solver.status != "failed":
+            acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
+            multipliers = self._ode.multipliers.copy()  # the dense output evaluates other states
+            self.applied = self._ode.applied
+        self.statistics.residuals = int(self._solver.nfev)
+        self.statistics.factorisations = int(self._solver.nlu)
+        if self._solver.status == "failed":
+            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
+        self._dense = self._solver.dense_output()
+        self.t = float(self._solver.t)
+        self.q, self.v = self._ode.split(self.t, self._solver.y)
+        self.a = acceleration
+        self.multipliers = multipliers
+        self.statistics.steps += 1
+        return None
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """The integrator's own dense output."""
+        return self._ode.split(t, self._dense(t))
