@@ -454,7 +454,7 @@ def test_what_a_shape_does_not_say_it_cannot_do():
     system = robot.compile()
     np.testing.assert_allclose(system.mass_matrix(system.neutral())[3:, 3:], np.eye(3), atol=1e-12)
     with pytest.raises(
-        ValueError, match=r"body 'lump' has .*Lump\(size=0\.1\); contact needs a shape with contact points"
+        ValueError, match=r"body 'lump' has .*Lump\(size=0\.1\); contact needs .* another shape with contact_points\(\)"
     ):
         robot.add_contact("touch", "lump", "floor", stiffness=1.0)
     with pytest.raises(TypeError, match=r"Lump\(size=0\.1\) cannot be an obstacle"):
