@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .cost import check_robot
-from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stress, add_tendon
+from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stress, add_tendon, check_line
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
@@ -438,6 +438,12 @@ class Robot:
             else:
                 group = getattr(out, where)
                 group[key] = revised(group[key], found[name], value)
+        paths = [found[name].path for name in values]
+        lines = {path[1] for path in paths if path[0] == "tendons"}
+        rods = {out.links[path[1]].name for path in paths if path[2:4] == ("content", "section")}
+        for name, tendon in out.tendons.items() if lines or rods else ():
+            if name in lines or any(piece.rod in rods for piece in tendon.along):
+                check_line(out, name)
         return out
 
     # ------------------------------------------------------------ results
