@@ -17,6 +17,7 @@ import numpy as np
 
 import pliant as pl
 from pliant.kernels import engine
+from pliant.system.dynamics import mass_storage, step_storage
 
 SOFT = pl.Material(young=1e6, poisson=0.5, density=1000.0, viscosity=1e3)
 
@@ -91,7 +92,7 @@ def measure(system: pl.System, seconds: float) -> dict[str, float]:
     q, v, zero = system.random(rng, scale=0.1), 0.1 * rng.normal(size=system.nv), np.zeros(system.nv)
     b, p = rng.normal(size=system.nv), np.zeros(engine.PARAMETERS)
     p[:2] = 30.0, 1000.0
-    dense, tree = system.step_storage("dense"), system.step_storage("tree")
+    dense, tree = step_storage(system, "dense"), step_storage(system, "tree")
 
     def step(storage: np.ndarray) -> int:
         return system.run_job(engine.SOLVE, q, v, zero, p=p, S=storage, acceleration=b.copy())
@@ -111,7 +112,8 @@ def measure(system: pl.System, seconds: float) -> dict[str, float]:
 def chosen(system: pl.System) -> tuple[bool, bool]:
     """Whether the automatic choice is the tree, for forward dynamics and for implicit steps."""
     square = (1, system.nv, system.nv)
-    return system.mass_storage().shape != square, system.step_storage().shape != square
+    mass = mass_storage(system, "auto", system.workspace())
+    return mass.shape != square, step_storage(system).shape != square
 
 
 def plot(rows: list[dict], path: Path) -> None:

@@ -110,8 +110,11 @@ def tasks_of(system):
     p = np.zeros(engine.PARAMETERS)
     p[:3] = 1.0, 0.5, 0.25
 
+    space = system.workspace()
+    space.prepare()
+
     def inside(job, S):
-        return lambda n: repeat(n, job, *system.packed, q, v, a, u, p, S, pivot, out)
+        return lambda n: repeat(n, job, *space.packed, q, v, a, u, p, S, pivot, out)
 
     def call_id(n):
         for _ in range(n):

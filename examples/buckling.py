@@ -9,7 +9,8 @@ from scipy.special import ellipe, ellipk
 
 import pliant as pl
 from pliant import gallery
-from pliant.solve.continuation import Branch, trace_equilibria
+from pliant.solve.branch import Branch
+from pliant.solve.continuation import trace_equilibria
 from pliant.viz.style import legend, panels
 
 LENGTH, EI = 1.0, 1.0  # m, N m²

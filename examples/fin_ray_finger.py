@@ -120,8 +120,7 @@ def check() -> None:
     np.testing.assert_allclose([x, y], [0.0294282, 0.1794445], atol=2e-7)
     # the force that holds the slider is the slope of the potential energy
     zero, h = np.zeros(system.nv), 1e-5
-    system.multipliers[:] = up.multipliers
-    hold = system.residual(up.q, zero, zero)[system.known][0]
+    hold = system.residual(up.q, zero, zero, multipliers=up.multipliers)[system.known][0]
     near = [pl.solve_statics(system, motion={"slide": STROKE + s}, start=up).q for s in (h, -h)]
     energy = [system.elastic_energy(q) + system.gravitational_energy(q) for q in near]
     assert abs(hold - (energy[0] - energy[1]) / (2 * h)) < 1e-6 * abs(hold)

@@ -49,24 +49,33 @@ def state(system: pl.System, seed: int = 0, *, scale: float = 0.4) -> tuple[np.n
     return q, rng.normal(size=system.nv), rng.normal(size=system.nv)
 
 
-def complex_forces(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray) -> np.ndarray:
+def complex_forces(
+    system: pl.System,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    u: np.ndarray,
+    multipliers: np.ndarray | None = None,
+) -> np.ndarray:
     """ID minus the forces of all loads, for complex arguments."""
-    out = np.zeros(system.nv, complex)
-    arguments = (np.ascontiguousarray(x, dtype=complex) for x in (q, v, a, u))
-    work = system.make_work(complex)
-    work.multiplier[:] = system.multipliers
-    loaded_inverse_dynamics(system.tables, work, *system.packed[:2], *arguments, out)
-    return out
+    return loaded_inverse_dynamics(system, q, v, a, u, multipliers)
 
 
 def moved(system: pl.System, q: np.ndarray, d: np.ndarray) -> np.ndarray:
     """integrate(q, d) for complex d."""
     out = np.zeros(system.nq, complex)
-    manifold.integrate_q(system.internal.shift, system.internal.spatial, q.astype(complex), d, out)
+    manifold.integrate_q(system._internal.shift, system._internal.spatial, q.astype(complex), d, out)
     return out
 
 
-def complex_tangents(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray) -> list[np.ndarray]:
+def complex_tangents(
+    system: pl.System,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    u: np.ndarray,
+    multipliers: np.ndarray | None = None,
+) -> list[np.ndarray]:
     """Derivatives of `complex_forces` in q, v, a and u."""
     h = 1e-40
     changes: list[tuple[int, Callable[[np.ndarray], tuple]]] = [
@@ -81,25 +90,31 @@ def complex_tangents(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndar
         for k in range(n):
             d = np.zeros(n, complex)
             d[k] = 1j * h
-            columns.append(complex_forces(system, *change(d)).imag / h)
+            columns.append(complex_forces(system, *change(d), multipliers).imag / h)
         out.append(np.array(columns).reshape(n, system.nv).T)
     return out
 
 
 def check_tangents(
-    system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray, tol: float = 5e-13
+    system: pl.System,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    u: np.ndarray,
+    tol: float = 5e-13,
+    multipliers: np.ndarray | None = None,
 ) -> None:
     """The residual's tangents, and the matrix of inputs, against the complex step."""
-    exact = complex_tangents(system, q, v, a, u)
-    r = complex_forces(system, q, v, a, u).real + system.elastic_forces(q) + system.damping_matrix @ v
-    got = system.residual(q, v, a, u)
+    exact = complex_tangents(system, q, v, a, u, multipliers)
+    r = complex_forces(system, q, v, a, u, multipliers).real + system.elastic_forces(q) + system.damping_matrix @ v
+    got = system.residual(q, v, a, u, multipliers=multipliers)
     assert np.abs(got - r).max() <= 1e-13 * max(1.0, np.abs(r).max())
     inner = (system.elastic_tangent(q), system.damping_matrix, np.zeros((system.nv, system.nv)))
     for k, weights in enumerate(np.eye(3)):
-        matrix = system.residual_tangent(q, v, a, u, weights=tuple(weights)) - inner[k]
+        matrix = system.residual_tangent(q, v, a, u, weights=tuple(weights), multipliers=multipliers) - inner[k]
         scale = max(np.abs(exact[k]).max(), 1e-6 * np.abs(inner[k]).max(), 1e-12)
         assert np.abs(matrix - exact[k]).max() <= tol * scale, f"∂r/∂{'qva'[k]}"
-    fused = system.residual_tangent(q, v, a, u, weights=(0.7, 1.3, 2.1))
+    fused = system.residual_tangent(q, v, a, u, weights=(0.7, 1.3, 2.1), multipliers=multipliers)
     mixed = sum(w * (e + i) for w, e, i in zip((0.7, 1.3, 2.1), exact, inner))
     assert np.abs(fused - mixed).max() <= tol * np.abs(mixed).max()
     if system.nu:

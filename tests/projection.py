@@ -17,7 +17,7 @@ def projected_dynamics(t, work, q, v, a, J, tau, mass):
     """tau = Σ Jᵀf and M = Σ Jᵀ I J over all steps; J (6, nv) is scratch."""
     forward(t, q, v, a, work)
     point_forces(t, work)
-    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     all_jacobians(t, work)
     nv = tau.shape[0]
     for k in range(nv):

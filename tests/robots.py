@@ -124,7 +124,7 @@ def complex_step(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray)
 
     nv, h = system.nv, 1e-40
     work = layout.make_work(system.tables, complex)
-    c = system.internal
+    c = system._internal
     out = np.zeros((3, nv, nv))
     for k in range(nv):
         d = np.zeros(nv, complex)
@@ -133,6 +133,6 @@ def complex_step(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray)
         manifold.integrate_q(c.shift, c.spatial, q.astype(complex), d, qc)
         for m, args in enumerate(((qc, v, a), (q, v + d, a), (q, v, a + d))):
             tau = np.zeros(nv, complex)
-            dynamics.inverse_dynamics(system.tables, work, *(np.ascontiguousarray(x, complex) for x in args), tau)
+            dynamics.inverse_dynamics(system._tables, work, *(np.ascontiguousarray(x, complex) for x in args), tau)
             out[m, :, k] = tau.imag / h
     return out[0], out[1], out[2]

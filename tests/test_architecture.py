@@ -70,9 +70,9 @@ def test_the_import_finder_sees_what_it_should():
     assert {"pliant._jit", "pliant.kernels.algebra.dual", "numpy", "math"} <= imports(
         "pliant.kernels.algebra.exponential", inside_functions=True
     )
-    assert "numba" in imports("pliant._jit", inside_functions=False)
+    assert "numba" in imports("pliant._numba", inside_functions=False)
     assert "pliant.kernels.layout" in imports("pliant.compile.assembly", inside_functions=False)
-    assert any(within(name, "pliant.kernels") for name in imports("pliant.system", inside_functions=False))
+    assert any(within(name, "pliant.kernels") for name in imports("pliant.system.core", inside_functions=False))
     assert "pliant.model.pose" in imports("pliant.model.robot", inside_functions=False)
     assert "pliant.system" in imports("pliant.model.robot", inside_functions=True)
     assert "pliant.system" not in imports("pliant.model.robot", inside_functions=False)
@@ -91,9 +91,40 @@ def test_kernels_know_only_kernels(module):
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_only_two_files_import_numba(module):
+def test_only_one_file_imports_numba(module):
     names = {name.split(".")[0] for name in imports(module, inside_functions=True)}
-    assert ("numba" in names or "llvmlite" in names) == (module in ("pliant._jit", "pliant._call"))
+    assert ("numba" in names or "llvmlite" in names) == (module == "pliant._numba")
+
+
+def private_names(module: str, roots: tuple[str, ...]) -> set[str]:
+    """Attributes that begin with an underscore, of anything but `self` and `cls`, and imports from inside a package."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(roots):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("_"):
+            found.add(node.value)
+    return found
+
+
+def test_only_one_file_touches_private_names_of_numba():
+    """Nor does any other reach for them through what numba made: its dispatchers and C functions."""
+    private = {name for name in private_names("pliant._numba", ("numba.core",)) if not name.startswith("__")}
+    assert {
+        "_compiler",
+        "_cache",
+        "_reduce",
+        "_rebuild",
+        "_optimize_final_module",
+        "CPUCodeLibrary",
+        "CFunc",
+    } <= private
+    for module in MODULES:
+        if module != "pliant._numba":
+            assert not private & private_names(module, ("numba",)), module
 
 
 @pytest.mark.parametrize("module", MODEL)
@@ -103,6 +134,21 @@ def test_descriptions_do_not_import_what_computes(module):
         if within(name, "pliant"):
             allowed = within(name, "pliant.model")
             assert allowed, f"{module} imports {name}"
+
+
+# each room may import, when it is loaded, what stands before it
+ROOMS = ("kernels", "model", "compile", "system", "solve", "analysis", "io", "viz", "cli")
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.count(".") > 1])
+def test_rooms_import_in_one_direction(module):
+    room = module.split(".")[1]
+    assert room in ROOMS
+    allowed = ROOMS[: ROOMS.index(room) + 1]
+    for name in imports(module, inside_functions=False):
+        other = name.split(".")[1:2]
+        if within(name, "pliant") and other and other[0] in ROOMS:
+            assert other[0] in allowed, f"{module} imports {name}"
 
 
 @pytest.mark.parametrize("module", PUBLIC)

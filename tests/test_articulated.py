@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import pliant as pl
 from load_robots import branched, state
 from pliant.kernels import layout
+from pliant.system.dynamics import mass_storage, step_storage
 from robots import BASES, SILICONE, add_random_link, random_inertia, random_robot
 from test_loads import CASES
 from test_spectral import integrated
@@ -127,7 +128,7 @@ def test_loads_between_parts(case):
     system = robot.compile()
     assert "connect them" in system.why_dense()
     check(system, step=False)
-    assert system.step_storage("auto").shape == (1, system.nv, system.nv)
+    assert step_storage(system, "auto").shape == (1, system.nv, system.nv)
 
 
 def test_prescribed_coordinates_keep_their_values():
@@ -159,11 +160,15 @@ def test_cost_and_memory_grow_linearly():
     assert (sizes[2] - sizes[1])[0] == 2 * (sizes[1] - sizes[0])[0]
 
 
+def mass_shape(system: pl.System) -> tuple[int, ...]:
+    return mass_storage(system, "auto", system.workspace()).shape[1:]
+
+
 def test_automatic_choice():
     """Dense for a small robot, elimination for a long chain; what is chosen does not change the answer."""
     small, large = chain(2).compile(), chain(30).compile()
-    assert small.step_storage().shape[1:] == small.mass_storage().shape[1:] == (small.nv, small.nv)
-    assert large.step_storage().shape[1:] == large.mass_storage().shape[1:] == tuple(large.fronts.size)
+    assert step_storage(small).shape[1:] == mass_shape(small) == (small.nv, small.nv)
+    assert step_storage(large).shape[1:] == mass_shape(large) == tuple(large.fronts.size)
     q, v, _a = state(large, scale=0.05)
     auto = large.forward_dynamics(q, v)
     np.testing.assert_array_equal(auto, large.forward_dynamics(q, v, method="articulated"))

@@ -360,7 +360,7 @@ def test_what_the_warning_advises_helps(shared):
 
 BOTH = """
 import ctypes, tiny
-print((tiny.ask(), tiny.g.address != 0, tiny.g._compiled._cache_hits))
+print((tiny.ask(), tiny.g.address != 0, tiny.g._compiled.cache_hits))
 """
 
 

@@ -35,7 +35,7 @@ def measure(kind, inside, size, R, p, x, out):
 
 
 def outside_box(c: np.ndarray, size: np.ndarray) -> np.ndarray:
-    g = np.abs(c) - size
+    g = np.abs(c) - size[:3]
     return np.linalg.norm(np.maximum(g, 0), axis=1) + np.minimum(g.max(axis=1), 0)
 
 
@@ -49,13 +49,15 @@ def open_tube(c: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 SHAPES = {  # kind, inside, sizes, distance in the shape's frame
-    "half-space": (shapes.HALF_SPACE, False, (0, 0, 0), lambda c, s: c[:, 2]),
-    "sphere": (shapes.BALL, False, (0.7, 0, 0), lambda c, s: np.linalg.norm(c, axis=1) - s[0]),
-    "bubble": (shapes.BALL, True, (0.7, 0, 0), lambda c, s: s[0] - np.linalg.norm(c, axis=1)),
-    "cylinder": (shapes.TUBE, False, (0.5, 0.8, 0), outside_cylinder),
-    "pipe": (shapes.TUBE, True, (0.5, 0.8, 0), open_tube),
-    "box": (shapes.BLOCK, False, (0.5, 0.7, 0.6), outside_box),
-    "room": (shapes.BLOCK, True, (0.5, 0.7, 0.6), lambda c, s: (s - np.abs(c)).min(axis=1)),
+    "half-space": (shapes.HALF_SPACE, False, (0, 0, 0, 0), lambda c, s: c[:, 2]),
+    "sphere": (shapes.BALL, False, (0.7, 0, 0, 0), lambda c, s: np.linalg.norm(c, axis=1) - s[0]),
+    "bubble": (shapes.BALL, True, (0.7, 0, 0, 0), lambda c, s: s[0] - np.linalg.norm(c, axis=1)),
+    "cylinder": (shapes.TUBE, False, (0.5, 0.8, 0, 0), outside_cylinder),
+    "pipe": (shapes.TUBE, True, (0.5, 0.8, 0, 0), open_tube),
+    "capsule": (shapes.TUBE, False, (0, 0.6, 0, 0.4), lambda c, s: outside_cylinder(c, s) - s[3]),
+    "round box": (shapes.BLOCK, False, (0.3, 0.5, 0.4, 0.2), lambda c, s: outside_box(c, s) - s[3]),
+    "box": (shapes.BLOCK, False, (0.5, 0.7, 0.6, 0), outside_box),
+    "room": (shapes.BLOCK, True, (0.5, 0.7, 0.6, 0), lambda c, s: (s[:3] - np.abs(c)).min(axis=1)),
 }
 
 
@@ -75,7 +77,7 @@ def test_distance_normal_and_curvature(name):
         around, beyond = np.hypot(c[:, 0], c[:, 1]) > 0.5, np.abs(c[:, 2]) > 0.8
         assert min(np.sum(a & b) for a in (around, ~around) for b in (beyond, ~beyond)) > 10
     if name == "box":
-        assert set(np.sum(np.abs(c) > size, axis=1)) == {0, 1, 2, 3}
+        assert set(np.sum(np.abs(c) > size[:3], axis=1)) == {0, 1, 2, 3}
     x = p + c @ R.T
     d, n, H = at(x)
     np.testing.assert_allclose(d, distance(c, size), rtol=1e-13, atol=1e-14)

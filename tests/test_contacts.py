@@ -76,7 +76,7 @@ def test_reported_forces_are_the_contact_part_of_the_residual(system, bare, seed
     a = np.random.default_rng(seed).normal(size=system.nv)
     part = bare.residual(q, v, a) - system.residual(q, v, a)  # the generalised forces of all contacts
     found = system.contacts(q, v)
-    table = contact_table(system, q, v, 0.0)
+    table, origin = contact_table(system, q, v, 0.0)
     table = table[np.lexsort((table[:, T_SECOND], table[:, T_FIRST], table[:, T_CONTACT]))]
     first = system.contact.point[table[:, T_FIRST].astype(int), 0]
     second = np.array(
@@ -94,13 +94,13 @@ def test_reported_forces_are_the_contact_part_of_the_residual(system, bare, seed
         J, rate = np.zeros((len(found), 6, system.nv)), np.zeros((len(found), 6, system.nv))
         motion = np.zeros((len(found), 18))
         moving = steps >= 0
-        point_jacobians(*system.packed, q, v, np.where(moving, steps, 0), motion, J, rate)
-        x = found.point - system._work.origin
+        point_jacobians(*system.workspace().packed, q, v, np.where(moving, steps, 0), motion, J, rate)
+        x = found.point - origin
         wrench = np.hstack([np.cross(x, found.force), found.force]) * (side * sign * moving)[:, None]
         total += np.einsum("kij,ki->j", J, wrench)
     assert np.abs(part).max() > 0.1
     np.testing.assert_allclose(total, part, rtol=0, atol=1e-12 * np.abs(part).max())
-    assert np.array_equal(table[:, T_POINT : T_POINT + 3] + system._work.origin, found.point)
+    assert np.array_equal(table[:, T_POINT : T_POINT + 3] + origin, found.point)
 
 
 def test_every_kind_of_contact_was_there(system):

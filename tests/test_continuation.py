@@ -7,15 +7,9 @@ from scipy.optimize import brentq
 from scipy.special import ellipe, ellipk
 
 import pliant as pl
-from pliant.solve.continuation import (
-    Branch,
-    Loading,
-    PathProblem,
-    PathState,
-    SpecialPoint,
-    held_coordinate,
-    trace_equilibria,
-)
+from pliant.solve.branch import Branch, SpecialPoint
+from pliant.solve.continuation import trace_equilibria
+from pliant.solve.path_problem import Loading, PathProblem, PathState, held_coordinate
 from robots import cable_driven_manipulator
 
 EI, LENGTH = 2.0, 1.5

@@ -87,9 +87,22 @@ def test_the_readme_example(tmp_path, monkeypatch):
     assert (tmp_path / "arm.html").stat().st_size < 2e6
 
 
+def shared(module):
+    """Names that the examples of a class's methods go on with: those of the class's own example, which is run first."""
+    names = {}
+    for cls in getattr(module, "EXAMPLES_GO_ON", ()):
+        for example in doctest.DocTestParser().get_examples(inspect.getdoc(cls)):
+            exec(compile(example.source, cls.__name__, "single"), names)
+    names.pop("__builtins__", None)
+    return names
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
-    failed, _count = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    module = importlib.import_module(name)
+    with contextlib.redirect_stdout(io.StringIO()):
+        names = shared(module)
+    failed, _count = doctest.testmod(module, optionflags=FLAGS, extraglobs=names)
     assert failed == 0, "see the report above"
 
 

@@ -24,7 +24,8 @@ from pliant.io import derive, kinds, parts, reference
 from pliant.io import description as d
 from pliant.io.functions import Function
 from pliant.io.records import Parts, Record, is_own
-from pliant.model import actuators, fluid, joints, links, loads, routing, shapes, user
+from pliant.model import actuators, fluid, joints, links, loads, routing, shapes, units, user
+from pliant.model import parameters as params
 from pliant.model.pose import AxisLike
 from pliant.model.rods import basis, quadrature, sections, strains
 from pliant.solve.simulate import simulate
@@ -64,13 +65,20 @@ FIELDS_ELSEWHERE = {  # fields of the description that are no keys of the record
 NOT_IN_FILES = {
     pl.Pose: "several forms: pliant.io.places",
     links.Rod: "the keys of add_rod",
-    links.Body: "the keys of add_body",
+    links.Body: "the keys of add_body; whether it is uniform follows from them",
     shapes.Inertia: "mass, com and inertia of a body",
     routing.HelixOffset: "the key helical_routing",
     actuators.Negative: "the area of a chamber",
     user.UserLoad: "a Python function",
     sections.SectionProperties: "a result",
     quadrature.Grid: "a result",
+    shapes.Distance: "a result",
+    shapes.Mesh: "a result",
+    shapes.Sheet: "a result",
+    shapes.View: "a way to look",
+    joints.Group: "of the joint",
+    params.Parameter: "a result",
+    units.Input: "a result",
     sections.Section: "a base class",
     shapes.Shape: "a base class",
     joints.Joint: "a base class",
@@ -89,7 +97,7 @@ def dataclasses_of_the_description() -> set[type]:
     found = set()
     for module in pkgutil.walk_packages(pliant.model.__path__, "pliant.model."):
         for _name, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if dataclasses.is_dataclass(cls) and cls.__module__ == module.name and not cls.__name__.startswith("_"):
+            if dataclasses.is_dataclass(cls) and cls.__module__ == module.name and not inspect.isabstract(cls):
                 found.add(cls)
     return found
 
@@ -255,16 +263,25 @@ class Disc(shapes.Shape):
 
 
 @dataclass(frozen=True, repr=False)
-class Stadium(pl.CustomSection):
-    """A section whose numbers are known.
+class Stadium(sections.Section):
+    """A circle that was pulled apart.
 
     Parameters
     ----------
-    label : str
-        For the workshop.
+    radius, flat : dimension
+        Of the ends, and length of the straight sides [m].
     """
 
-    label: str = ""
+    radius: sections.Dimension
+    flat: sections.Dimension = 0.01
+
+    def moments(self, X):
+        r, b = self.value("radius", X), self.value("flat", X)
+        return np.pi * r**2 + 2 * r * b, np.pi * r**4 / 4 + b * (2 * r) ** 3 / 12, np.pi * r**4 / 4 + r * b**3, None
+
+    def boundary(self, X, n):
+        angle = np.linspace(0, 2 * np.pi, n, endpoint=False)
+        return self.value("radius", X)[:, None, None] * np.stack([np.cos(angle), np.sin(angle)], -1)
 
 
 @dataclass(frozen=True)
@@ -280,7 +297,7 @@ class Ramp(basis.Basis):
     size = 1
     degree = 3
 
-    def _values(self, X):
+    def values(self, X):
         return X[:, None] ** self.power
 
 
@@ -311,7 +328,7 @@ OWN_PARTS = [
     (parts.JOINT, Corkscrew("-y", (0.1, 0, 0), stiffness=2.0, rest=0.3), {"type": "Corkscrew", "axis": "-y", "arm": [0.1, 0, 0], "stiffness": 2, "rest": [0.3]}),
     (parts.LOOP_JOINT, Corkscrew((0, 0.6, 0.8)), {"type": "Corkscrew", "axis": [0, 0.6, 0.8]}),
     (parts.BODY_SHAPE, Disc(0.2, up="x"), {"type": "Disc", "radius": 0.2, "up": "x"}),
-    (derive.kind_of_annotation(sections.Section), Stadium(1e-4, E("1e-9*(1 + X)"), 1e-9, label="B"), {"type": "Stadium", "area": 1e-4, "Iy": "1e-9*(1 + X)", "Iz": 1e-9, "label": "B"}),
+    (derive.kind_of_annotation(sections.Section), Stadium(E("0.01*(1 + X)"), torsion_factor=0.9), {"type": "Stadium", "radius": "0.01*(1 + X)", "torsion_factor": 0.9}),
     (parts.BASIS, Ramp(2), {"type": "Ramp", "power": 2}),
     (parts.COEFFICIENT, StokesFlow(2e-3), {"type": "stokes", "viscosity": 2e-3}),
 ]  # fmt: skip
@@ -341,10 +358,64 @@ def test_a_robot_with_new_parts_survives_a_file():
     robot = base()
     robot.add_body("disc", joint=Corkscrew("x", (0, 0.1, 0), damping=0.1), shape=Disc(0.1), mass=1.0, inertia=(1, 1, 1))
     robot.add_rod(
-        "beam", length=1, section=Stadium(1e-4, 1e-9, 1e-9, 1e-9), material=RUBBER, strains=pl.Strains(bending=Ramp(1))
+        "beam", length=1, section=Stadium(0.01, (0.02, 0.01)), material=RUBBER, strains=pl.Strains(bending=Ramp(1))
     )
     for format in ("yaml", "json"):
         assert differences(robot, pl.load_model(pl.io.dump_model(robot, format=format)).robot) == []
+
+
+@dataclass(frozen=True)
+class Magnet(loads.Load):
+    """The description of a family of loads; what computes with it is not needed here.
+
+    Parameters
+    ----------
+    frame : Frame
+        Where it is.
+    strength : float
+        [A m²]
+    poles : array (3,)
+        Their direction.
+    """
+
+    frame: pl.Frame
+    strength: float
+    poles: Annotated[ArrayLike, (3,)] = (0.0, 0.0, 1.0)
+    other: str | None = None
+
+    family: ClassVar[Any] = None
+
+
+@dataclass(frozen=True)
+class Demon(loads.Load):
+    """A description with something that no file can hold."""
+
+    will: Any = None
+    family: ClassVar[Any] = None
+
+
+@pytest.mark.parametrize("format", ["yaml", "json"])
+def test_a_family_of_loads_from_outside_survives_a_file(format):
+    robot = base()
+    robot.add_load("north", Magnet(robot.link("arm").at(0.5, (0, 0, 0.1)), 2.0, (1.0, 0.0, 0.0)))
+    robot.add_load("south", Magnet(robot.link("hub").frame, 3.0))
+    text = pl.io.dump_model(robot, format=format)
+    assert differences(robot, pl.load_model(text).robot) == []
+    jsonschema = pytest.importorskip("jsonschema")
+    content = json.loads(pl.io.dump_model(robot, format="json"))
+    assert content["loads"]["south"] == {"type": "Magnet", "frame": "hub", "strength": 3}
+    jsonschema.Draft202012Validator(pl.io.schema()).validate(content)
+    content["loads"]["south"] |= {"frame": "hup", "strenght": 3}
+    with pytest.raises(
+        pl.ModelFileError, match=r"loads\.south\.strenght: unknown key 'strenght'; did you mean 'strength'"
+    ):
+        pl.load_model(content)
+    del content["loads"]["south"]["strenght"]
+    with pytest.raises(pl.ModelFileError, match=r"loads\.south\.frame: there is no link or frame named 'hup'"):
+        pl.load_model(content)
+    robot.add_load("demon", Demon())
+    with pytest.raises(pl.io.WriteError, match=r"'demon' = .*the annotation of 'will' of Demon"):
+        pl.io.dump_model(robot)
 
 
 def test_a_new_part_that_no_file_can_hold_says_why():

@@ -318,9 +318,9 @@ def test_elliptic_refuses():
         Hydrodynamics.elliptic(a="wide")
     with pytest.raises(ValueError, match=r"elliptic a\(X=1\) = -0\.5 is not allowed"):
         Hydrodynamics.elliptic(a=lambda x: 0.5 - x, b=1).drag_at(rod(), WATER, X)
-    with pytest.raises(ValueError, match=r"elliptic b returned shape \(2,\) for an X of shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"elliptic b must take .* for shape \(3,\) it returned shape \(2,\)"):
         Hydrodynamics.elliptic(a=1, b=lambda x: [1, 2]).drag_at(rod(), WATER, X)
-    with pytest.raises(TypeError, match="elliptic b must take an array X and return numbers"):
+    with pytest.raises(TypeError, match=r"elliptic b must take an array X of shape \(m,\) and return as many numbers"):
         Hydrodynamics.elliptic(a=1, b=lambda x: "wide").drag_at(rod(), WATER, X)
 
 

@@ -679,3 +679,69 @@ def test_a_robot_one_kilometre_away_loses_no_digits(how):
     )
     fall = far.gravitational_energy(p) - near.gravitational_energy(q)
     assert fall == pytest.approx(-near.mass * near.gravity @ FAR, rel=1e-13)
+
+
+# ---------------------------------------------------------------- many states at once
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_many_states_are_each_as_alone(case, reference):
+    system, rng = case.system, np.random.default_rng(7)
+    Q = np.array([system.random(rng) for _ in range(5)])
+    V, A = rng.normal(size=(2, 5, system.nv))
+    for frame in [*case.frames, case.robot.links[0]]:
+        for method, states in (("pose", (Q,)), ("twist", (Q, V)), ("acceleration", (Q, V, A)), ("jacobian", (Q,))):
+            options = {} if method == "pose" else {"reference": reference}
+            alone = [getattr(system, method)(frame, *row, **options) for row in zip(*states)]
+            together = getattr(system, method)(frame, *states, **options)
+            np.testing.assert_array_equal(together, alone, err_msg=f"{method} of {frame}")
+            lists = getattr(system, method)(frame, *(x.tolist() for x in states), **options)
+            np.testing.assert_array_equal(lists, alone)
+            assert getattr(system, method)(frame, *(x[:0] for x in states), **options).shape == (0, *together.shape[1:])
+
+
+def test_states_may_be_read_only_or_not_contiguous():
+    system = random_robot(3).compile()
+    Q = np.array([system.random(k) for k in range(4)])
+    frame, poses = system.links[-1], system.pose(system.links[-1], Q)
+    fixed = Q.copy()
+    fixed.flags.writeable = False
+    np.testing.assert_array_equal(system.pose(frame, fixed), poses)
+    np.testing.assert_array_equal(system.pose(frame, fixed[0]), poses[0])
+    np.testing.assert_array_equal(system.pose(frame, np.asfortranarray(Q)), poses)
+    np.testing.assert_array_equal(system.pose(frame, Q[::2]), poses[::2])
+
+
+def test_wrong_states_are_refused():
+    system = random_robot(3).compile()
+    n, m, frame = system.nq, system.nv, system.links[-1]
+    with pytest.raises(ValueError, match=rf"q has shape \({n + 1},\), but \({n},\) is needed"):
+        system.pose(frame, np.zeros(n + 1))
+    with pytest.raises(ValueError, match=rf"q has shape \(2, {n + 1}\), but \({n},\) or \(m, {n}\) is needed"):
+        system.jacobian(frame, np.zeros((2, n + 1)))
+    with pytest.raises(ValueError, match=r"q has shape \(1, 2, "):
+        system.pose(frame, np.zeros((1, 2, n)))
+    with pytest.raises(ValueError, match="v has 2 rows, but q has 3"):
+        system.twist(frame, np.zeros((3, n)), np.zeros((2, m)))
+    with pytest.raises(TypeError, match="must be a vector of"):
+        system.pose(frame, "neutral")
+    with pytest.raises(TypeError, match="frame = 3 must be a link"):
+        system.pose(3, system.neutral())
+
+
+def test_frames_are_found_once_and_forgotten_when_there_are_many():
+    robot = pl.Robot("one")
+    body = robot.add_body("body", joint=pl.Free(), mass=1.0, inertia=(1, 1, 1))
+    system = robot.compile()
+    q = system.neutral()
+    for k in range(600):
+        assert system.pose(body.at((k, 0, 0)), q)[0, 3] == k
+    assert len(system._places) < 300
+    assert system.pose("body", q)[0, 3] == system.pose(body, q)[0, 3] == 0.0
+
+
+def test_positions_of_a_run_are_those_of_its_states():
+    robot = pl.Robot("arm")
+    arm = robot.add_rod("arm", length=0.4, section=pl.Circle(0.015), material=SILICONE, strains=pl.Strains.kirchhoff(2))
+    run = pl.simulate(robot.compile(), 0.05, step=0.005)
+    np.testing.assert_array_equal(run.positions(arm.tip), [run.system.pose("arm.tip", q)[:3, 3] for q in run.q])

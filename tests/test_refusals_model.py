@@ -329,7 +329,7 @@ def test_memory_in_words():
 
 def test_many_elements_need_no_cubic_memory():
     """300 linear elements took 300³ numbers to check."""
-    from pliant.model.rods.basis import _weighted_samples
+    from pliant.model.rods.basis.independence import _weighted_samples
 
     samples = _weighted_samples(pl.LinearElements(300))
     assert samples.size < 300 * 301 * 10

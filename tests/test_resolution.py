@@ -7,7 +7,7 @@ import pytest
 
 import pliant as pl
 from load_robots import branched
-from pliant.compile.resolution import degrees_of, derivative
+from pliant.compile.degrees import degrees_of, derivative
 from pliant.model.rods.quadrature import gauss, gauss_integrals
 from pliant.solve.resolution import most_bent, spatial_warning
 from pliant.system.spatial import rough_error, shape_error

@@ -13,8 +13,9 @@ import pytest
 
 import pliant as pl
 from load_robots import branched, check_tangents, state
-from pliant.kernels import layout
+from pliant.kernels import engine, layout
 from pliant.model.rods.quadrature import chebyshev_integrals, default_points, fejer, rod_grid
+from pliant.system.kinematics import frame_columns
 from robots import SILICONE, complex_step, random_inertia, random_pose
 from test_loads import CASES
 
@@ -132,11 +133,12 @@ def test_quaternions_solve_the_real_equations():
     robot.add_frame("eye", robot.link("rod").at(0.4))
     system = robot.compile()
     q = 30 * np.random.default_rng(1).normal(size=system.nq)
-    system.inverse_dynamics(q, q, q)
+    space = system.workspace()
+    system.run_job(engine.ID, q, q, q, space=space)
     (block,) = system.tables.block
     n = int(block[layout.STEPS])
     W = system.tables.colloc[block[layout.COLLOC] :][: n * n].reshape(n, n)
-    rows = system._work.state[:n]
+    rows = space.work.state[:n]
     kappa = rows[:, layout.XI1 : layout.XI1 + 3]
     A = np.eye(4 * n)
     for j, (x, y, z) in enumerate(kappa):
@@ -186,10 +188,7 @@ def test_agreement_with_magnus():
                 got, exact = (getattr(s, name)(frame, *arguments, reference=reference) for s in (spectral, magnus))
                 assert relative(got, exact) < 1e-10, (frame, name)
     # J, R, W, Y themselves
-    anchors = [s._anchor("eye") for s in (spectral, magnus)]
-    for k, (got, exact) in enumerate(
-        zip(*(s._frame_columns(at, q, v, a) for s, at in zip((spectral, magnus), anchors)))
-    ):
+    for k, (got, exact) in enumerate(zip(*(frame_columns(s, "eye", q, v, a)[0] for s in (spectral, magnus)))):
         assert relative(got, exact) < 1e-10, "JRWY"[k]
     X = np.linspace(0, 1, 23)
     for rod in ("arm", "twig"):
@@ -251,8 +250,8 @@ def test_derivatives_with_loop_joints():
     robot.add_loop("ground", robot.link("twig").at(0.6), joint=pl.Revolute("z"))
     system = integrated(robot, arm=16, twig=12).compile()
     q, v, a = state(system, 0)
-    system.multipliers[:] = np.random.default_rng(0).normal(size=len(system.loop_rows))
-    check_tangents(system, q, v, a, np.zeros(0), tol=1e-11)
+    forces = np.random.default_rng(0).normal(size=len(system.loop_rows))
+    check_tangents(system, q, v, a, np.zeros(0), tol=1e-11, multipliers=forces)
 
 
 def test_a_loop_of_two_rods_is_mounted():

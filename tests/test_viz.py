@@ -11,7 +11,6 @@ import pytest
 import pliant as pl
 from pliant.viz.geometry import build_scene
 from pliant.viz.html import decode_html, encode, field_range, grid_cell, quaternions
-from pliant.viz.meshes import shape_mesh
 from pliant.viz.recording import FIELDS, record, record_result
 from pliant.viz.rods import thin_radius
 
@@ -149,7 +148,7 @@ def test_a_rod_without_section_is_a_thin_tube(full):
     "shape", [pl.Box(0.1, 0.2, 0.3), pl.Cylinder(0.1, 0.4, "y"), pl.Sphere(0.2), pl.Ellipsoid(0.1, 0.2, 0.3)], ids=repr
 )
 def test_meshes_of_bodies_are_closed_and_as_large_as_they_are(shape):
-    mesh = shape_mesh(shape)
+    mesh = shape.mesh()
     assert mesh.is_closed
     np.testing.assert_allclose(mesh.volume, shape.volume, rtol=0.02)
     second = np.abs(mesh.vertices).max(axis=0)
@@ -158,9 +157,9 @@ def test_meshes_of_bodies_are_closed_and_as_large_as_they_are(shape):
 
 
 def test_a_mesh_with_a_hole_is_not_closed():
-    mesh = shape_mesh(pl.Box(1, 1, 1))
+    mesh = pl.Box(1, 1, 1).mesh()
     assert not type(mesh)(mesh.vertices, mesh.faces[1:]).is_closed
-    assert not shape_mesh(pl.Cylinder(0.1, 1.0), inside=True).is_closed
+    assert not pl.Cylinder(0.1, 1.0).mesh(inside=True).is_closed
 
 
 def test_a_body_is_drawn_around_its_centre_of_mass(full):

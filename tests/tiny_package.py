@@ -28,7 +28,7 @@ def f(x):
     return twice(x) + 1.0
 
 @unit
-def g(task, ints, ni, floats, nf, buffer, nb, q, nq, v, nv, u, nu, out, no):
+def g(task, own, spare, ints, ni, floats, nf, buffer, nb, q, nq, v, nv, u, nu, out, no, width):
     array_at(out, (no,))[0] = 7.0 + task
 
 def ask(x=3.0):

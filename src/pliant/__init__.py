@@ -20,7 +20,7 @@ from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from .model.links import Frame, Link, constant_strain, helix
-from .model.loads import Contact, Dipole, DistributedWrench, HalfSpace, Obstacle, PointWrench
+from .model.loads import Contact, Dipole, DistributedWrench, Obstacle, PointWrench
 from .model.loops import Loop
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
@@ -41,11 +41,13 @@ from .model.rods.basis import (
 from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Cylinder, Ellipsoid, Inertia, Sphere
+from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
 from .model.user import UserLoad, compiled_load
+from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
-from .solve.continuation import Branch, SpecialPoint, trace_equilibria
+from .solve.continuation import trace_equilibria
 from .solve.equilibrium import Equilibrium
+from .solve.methods import Integrator
 from .solve.motion import Motion
 from .solve.result import Event, Result
 from .solve.simulate import simulate
@@ -93,6 +95,7 @@ __all__ = [
     "HermiteElements",
     "Hydrodynamics",
     "Inertia",
+    "Integrator",
     "InternalStress",
     "InverseDerivatives",
     "InverseMultiquadric",

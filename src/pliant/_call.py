@@ -1,8 +1,5 @@
 """Calls through C function pointers: how kernels reach loads that a user wrote, and families of loads of their own.
 
-After `_jit.py` this is the second and last file that imports numba: it needs numba's typing and code generation, which
-no kernel should see.
-
 A load is a C function ::
 
     void f(int64 n, int64 want, double *pose, double *twist, double *inputs,
@@ -28,25 +25,21 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import errors, types
-from numba.core.ccallback import CFunc
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ._jit import enable_cache, inline, managed
+from . import _numba
+from ._jit import STAMP, inline, managed
+from ._numba import INTERPRETED
 
 __all__ = [
-    "INTERPRETED",
     "PROTOTYPE",
     "array_at",
     "call_load",
     "call_unit",
-    "cannot_compile",
     "compiled_callback",
     "per_point",
+    "pointer_to",
     "python_callback",
     "unit",
 ]
@@ -54,51 +47,13 @@ __all__ = [
 Array = NDArray[np.float64]
 Fill = Callable[[int, int, Array, Array, Array, Array, Array, Array], None]
 
-INTERPRETED = bool(vars(numba.config)["DISABLE_JIT"])
 PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * 6)
 
 _ROOT = float(np.cbrt(np.finfo(float).eps))  # balances truncation and rounding of a central difference
 _NAMES = ("pose", "twist", "inputs", "wrench", "dpose", "dtwist")
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}  # as in _jit.py
 
 
 # ---------------------------------------------------------------- from a kernel to the load
-
-
-def _call_load(
-    typing: Any,
-    address: Any,
-    n: Any,
-    want: Any,
-    pose: Any,
-    twist: Any,
-    inputs: Any,
-    wrench: Any,
-    dpose: Any,
-    dtwist: Any,
-) -> Any:
-    """Type and build the call; numba hands over types here and calls `build` to emit code."""
-    for name, kind in (("address", address), ("n", n), ("want", want)):
-        if not isinstance(kind, (types.Integer, types.Boolean)):
-            raise errors.TypingError(f"call_load: {name} must be an integer, not {kind}")
-    arrays = (pose, twist, inputs, wrench, dpose, dtwist)
-    for name, kind in zip(_NAMES, arrays):
-        if not (isinstance(kind, types.Array) and kind.layout == "C" and kind.dtype == types.float64):
-            raise errors.TypingError(f"call_load: {name} must be a C-contiguous array of float64, not {kind}")
-    # int64 whatever was given: numba converts the arguments, so narrower or literal integers are fine
-    signature = types.void(types.int64, types.int64, types.int64, *arrays)
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        integer, pointer = ir.IntType(64), ir.DoubleType().as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [integer, integer] + [pointer] * 6)
-        data = [
-            builder.bitcast(context.make_array(array)(context, builder, value).data, pointer)
-            for array, value in zip(signature.args[3:], arguments[3:])
-        ]
-        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1], arguments[2], *data])
-        return context.get_dummy_value()
-
-    return signature, build
 
 
 def _call_load_interpreted(address: int, n: int, want: int, *arrays: Array) -> None:
@@ -111,63 +66,59 @@ def _call_load_interpreted(address: int, n: int, want: int, *arrays: Array) -> N
 
 # call_load(address, n, want, pose, twist, inputs, wrench, dpose, dtwist), for use inside compiled functions. The address
 # is a value at run time, no constant of the code: a kernel in the disk cache works with any load of any process.
-call_load: Any = _call_load_interpreted if INTERPRETED else intrinsic(_call_load)
+call_load: Any = _call_load_interpreted if INTERPRETED else _numba.unsized_call
 
 
 # ---------------------------------------------------------------- from a kernel to a unit
 
 
-def _call_unit(
-    typing: Any, address: Any, task: Any, ints: Any, floats: Any, buffer: Any, q: Any, v: Any, u: Any, out: Any
-) -> Any:
-    """Type and build the call of a unit: each array as its data pointer and its number of entries."""
-    arrays = (ints, floats, buffer, q, v, u, out)
-    for kind in arrays:
-        if not (isinstance(kind, types.Array) and kind.layout == "C"):
-            raise errors.TypingError(f"call_unit: arrays must be C-contiguous, not {kind}")
-    signature = types.void(types.int64, types.int64, *arrays)
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        integer, real = ir.IntType(64), ir.DoubleType()
-        kinds = [integer.as_pointer(), *[real.as_pointer()] * 6]
-        call: list[Any] = [arguments[1]]
-        for array, value, kind in zip(signature.args[2:], arguments[2:], kinds):
-            data = context.make_array(array)(context, builder, value)
-            call += [builder.bitcast(data.data, kind), data.nitems]
-        types_of = [integer, *(part for kind in kinds for part in (kind, integer))]
-        function = ir.FunctionType(ir.VoidType(), types_of)
-        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), call)
-        return context.get_dummy_value()
-
-    return signature, build
-
-
 _UNITS: list[Any] = []
 
 
-def _call_unit_interpreted(address: int, task: int, *arrays: Array) -> None:
+def _call_unit_interpreted(address: int, task: int, own: int, spare: int, *arrays: Array) -> None:
     """The same call from Python: the address is a number in a list."""
-    _UNITS[address - 1](task, *(part for array in arrays for part in (array, array.size)))
+    parts = (part for array in arrays for part in (array, array.size))
+    _UNITS[address - 1](task, own, spare, *parts, arrays[-1].shape[-1])
 
 
-# call_unit(address, task, ints, floats, buffer, q, v, u, out), for use inside compiled functions; see `Unit`
-call_unit: Any = _call_unit_interpreted if INTERPRETED else intrinsic(_call_unit)
+# call_unit(address, task, own, spare, ints, floats, buffer, q, v, u, out), for use inside compiled functions; see `Unit`
+call_unit: Any = _call_unit_interpreted if INTERPRETED else _numba.sized_call
+
+
+def _pointer_to_interpreted(array: Array, offset: int) -> Array:
+    """The same from Python: the rest of the array."""
+    return array[offset:]
+
+
+# pointer_to(array, offset): where an entry of a flat array is, for `array_at`
+pointer_to: Any = _pointer_to_interpreted if INTERPRETED else _numba.pointer_to
 
 
 def _as_array(array: Array, shape: tuple[int, ...]) -> Array:
-    return array.reshape(shape)
+    return array.reshape(-1)[: math.prod(shape)].reshape(shape)
 
 
-# array_at(pointer, shape): the array behind an argument of a unit
-array_at: Any = _as_array if INTERPRETED else numba.carray
+# array_at(pointer, shape): the array behind an argument of a unit, or behind `pointer_to`. It has no owner: no reference is
+# counted, and no slice is checked against the length of what it is part of.
+array_at: Any = _as_array if INTERPRETED else _numba.array_at
 
 
 class Unit:
-    """A part of the engine that is compiled (and cached) by itself when its address is first asked for."""
+    """A part of the engine that is compiled (and cached) by itself when its address is first asked for.
 
-    def __init__(self, function: Any) -> None:
+    Parameters
+    ----------
+    function : callable
+        ``f(task, own, spare, ints, n, floats, n, buffer, n, q, n, v, n, u, n, out, n, width)`` with pointers and sizes;
+        `own` and `spare` are positions in the header of the tables, `width` is the length of a row of `out`.
+    source : callable, optional
+        The function whose file the compiled code depends on, and is kept beside, if that is another one.
+    """
+
+    def __init__(self, function: Any, source: Any = None) -> None:
         self._function = function
-        self.__doc__ = function.__doc__
+        self._source = function if source is None else source
+        self.__doc__ = self._source.__doc__
 
     @cached_property
     def address(self) -> int:
@@ -175,16 +126,13 @@ class Unit:
         if INTERPRETED:
             _UNITS.append(self._function)
             return len(_UNITS)
-        ints, reals = types.CPointer(types.int64), types.CPointer(types.float64)
-        pointers = [part for kind in (ints, *[reals] * 6) for part in (kind, types.int64)]
-        self._compiled = CFunc(self._function, ((types.int64, *pointers), types.void), {}, dict(_OPTIONS))
-        enable_cache(self._compiled, self._function)
-        self._compiled.compile()
+        letters = "nnn" + "in" + 6 * "fn" + "n"
+        self._compiled = _numba.c_function(self._function, letters, STAMP, self._source)
         return int(self._compiled.address or 0)
 
 
 def unit(function: Any) -> Unit:
-    """Decorate a unit: ``f(task, ints, n, floats, n, buffer, n, q, n, v, n, u, n, out, n)`` with pointers and sizes."""
+    """Decorate a unit; see `Unit` for its arguments."""
     return Unit(function)
 
 
@@ -378,26 +326,19 @@ def compiled_callback(fill: Any, k: int) -> Any:
 
     An exception in it cannot reach Python: numba prints it to stderr, and what is not written yet stays NaN.
     """
-    pointer = types.CPointer(types.float64)
 
-    @numba.cfunc(types.void(types.int64, types.int64, *[pointer] * 6), **_OPTIONS)
     def callback(
         n: Any, want: Any, pose: Any, twist: Any, inputs: Any, wrench: Any, dpose: Any, dtwist: Any
     ) -> None:  # pragma: no cover
         fill(
             n,
             want,
-            numba.carray(pose, (n, 12)),
-            numba.carray(twist, (n, 6)),
-            numba.carray(inputs, (k,)),
-            numba.carray(wrench, (n, 6)),
-            numba.carray(dpose, (n, 6, 6)),
-            numba.carray(dtwist, (n, 6, 6)),
+            _numba.array_at(pose, (n, 12)),
+            _numba.array_at(twist, (n, 6)),
+            _numba.array_at(inputs, (k,)),
+            _numba.array_at(wrench, (n, 6)),
+            _numba.array_at(dpose, (n, 6, 6)),
+            _numba.array_at(dtwist, (n, 6, 6)),
         )
 
-    return callback
-
-
-def cannot_compile(error: BaseException) -> bool:
-    """Whether an exception is numba's complaint about code that it cannot compile."""
-    return isinstance(error, errors.NumbaError)
+    return _numba.c_function(callback, "nn" + 6 * "f")

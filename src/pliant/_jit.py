@@ -1,4 +1,4 @@
-"""Compilation of kernels; only this file and `_call` import numba.
+"""Compilation of kernels.
 
 Four decorators, by the role of a function:
 
@@ -9,60 +9,43 @@ Four decorators, by the role of a function:
 
 Kernels are cached on disk by `_cache`, under a key with a digest of all kernel sources: numba's own cache does not notice
 an edit of a function that a kernel calls in another file, stops where it cannot write, and believes damaged files. The
-first real compilation in a process prints one line, so that nobody waits in silence.
+first real compilation in a process prints one line, so that nobody waits in silence. How numba is used is said in `_numba`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba.core import event
-from numba.core.caching import NullCache
-from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
+from ._numba import VERSION, entry, inner, on_compilation
 
-from ._cache import Store, keep_in_memory
-
-__all__ = ["enable_cache", "inline", "kernel", "managed", "routine", "source_digest"]
-
-# "contract" lets the compiler fuse multiply and add; nothing is reordered and NaN keeps its meaning.
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
+__all__ = ["STAMP", "inline", "kernel", "managed", "routine", "source_digest"]
 
 
 def source_digest(root: Path | None = None) -> str:
     """Digest of every source file that can end up in compiled code, and of numba's version."""
     root = Path(__file__).parent if root is None else root
-    digest = hashlib.sha256(numba.__version__.encode())
-    own = (root / "_cache.py", root / "_call.py", root / "_jit.py")
+    digest = hashlib.sha256(VERSION.encode())
+    own = (root / name for name in ("_cache.py", "_call.py", "_jit.py", "_numba.py"))
     for path in [*own, *sorted((root / "kernels").rglob("*.py"))]:
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-# A function that is only called by compiled code needs no entry from Python: a third of the compile time.
-# No function of a kernel allocates memory, so there is nothing to count references of.
-_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-
-_STAMP = source_digest()
+STAMP = source_digest()
 
 
-class _Notice(event.Listener):
+class _Notice:
     """Print one line at the first compilation of a kernel in this process."""
 
     def __init__(self) -> None:
         self.silent = bool(os.environ.get("PLIANT_QUIET"))
 
-    def on_start(self, event: Any) -> None:
-        """Called by numba before it compiles (not when it loads from the cache)."""
-        function = event.data["dispatcher"].py_func
+    def __call__(self, function: Any) -> None:
         if not self.silent and (function.__module__ or "").startswith("pliant.kernels."):
             self.silent = True
             print(
@@ -71,130 +54,31 @@ class _Notice(event.Listener):
                 flush=True,
             )
 
-    def on_end(self, event: Any) -> None:
-        """Required by numba's interface."""
 
-
-event.register("numba:compile", _Notice())
-
-
-def _ready(library: Any) -> None:
-    """Finish a library for linking into others, without machine code of its own."""
-    library._finalize_dynamic_globals()
-    library._verify_declare_only_symbols()
-    library._finalized = True
-
-
-class _Inner:
-    """Compile a function that only compiled code calls: to LLVM's intermediate form and no further.
-
-    Numba optimises and generates machine code for each function together with all that it calls, at every level of the
-    call tree. Only the entry point's pass matters, which sees all the code once more; without this, compiling takes
-    about three times as long. The replaced methods are restored at once; numba holds its compiler lock meanwhile.
-    """
-
-    REPLACED: tuple[tuple[Any, str, Any], ...] = (
-        (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-        (CPUCodeLibrary, "_finalize_final_module", _ready),
-        (JITCPUCodegen, "set_env", lambda codegen, name, env: None),
-    )
-
-    def __init__(self, compiler: Any) -> None:
-        self._compile = compiler.compile
-
-    def __call__(self, args: Any, return_type: Any) -> Any:
-        originals = [getattr(owner, name) for owner, name, _ in self.REPLACED]
-        for owner, name, replacement in self.REPLACED:
-            setattr(owner, name, replacement)
-        try:
-            return self._compile(args, return_type)
-        finally:
-            for (owner, name, _), original in zip(self.REPLACED, originals):
-                setattr(owner, name, original)
-
-
-_POSSIBLE = all(hasattr(owner, name) for owner, name, _ in _Inner.REPLACED) and all(
-    hasattr(CPUCodeLibrary, name) for name in ("_finalize_dynamic_globals", "_verify_declare_only_symbols")
-)
-
-
-def _inner(function: Any, **options: Any) -> Any:
-    dispatcher = numba.njit(**{**_INNER, **options})(function)
-    compiler = getattr(dispatcher, "_compiler", None)  # absent with NUMBA_DISABLE_JIT=1
-    if compiler is not None and _POSSIBLE:
-        compiler.compile = _Inner(compiler)
-    return dispatcher
+on_compilation(_Notice())
 
 
 def inline(function: Any) -> Any:
     """Decorate a short function that is always merged into its caller."""
-    return _inner(function, forceinline=True)
+    return inner(function, merge=True)
 
 
 def routine(function: Any) -> Any:
-    """Decorate a part of an algorithm; compiled with its callers, not cached by itself."""
-    return _inner(function)
+    """Decorate a part of an algorithm; compiled with its callers, not cached by itself.
+
+    It must not make or return arrays: references are not counted.
+    """
+    return inner(function)
 
 
 def managed(function: Any) -> Any:
     """Decorate a part of an algorithm that makes arrays or returns them (views too), so that references are counted."""
-    return _inner(function, _nrt=True)
+    return inner(function, count=True)
 
 
-def kernel(function: Any) -> Any:
-    """Decorate an entry point: compiled on first use, cached with a digest of all kernel sources."""
-    dispatcher = numba.njit(**_OPTIONS)(function)
-    enable_cache(dispatcher, function)
-    return dispatcher
+def kernel(function: Any, source: Any = None) -> Any:
+    """Decorate an entry point: compiled on first use, cached with a digest of all kernel sources.
 
-
-class _Cache(NullCache):
-    """What numba asks for compiled code and tells of it; see `Store`."""
-
-    def __init__(self, function: Any) -> None:
-        code = function.__code__
-        self._function = function
-        self._sources = f"{_STAMP} {hashlib.sha256(Path(code.co_filename).read_bytes()).hexdigest()}"
-        name = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
-        tag = sys.implementation.cache_tag
-        directory = vars(numba.config).get("CACHE_DIR") or ""
-        self._store = Store(code.co_filename, f"{name.replace('<', '').replace('>', '')}.{tag}", directory)
-
-    @property
-    def cache_path(self) -> str:
-        """The first place; numba shows it."""
-        return str(self._store.places[0])
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled code of a signature, or None."""
-        target_context.refresh()  # numba's registries, which rebuilding looks into
-        return self._store.load(
-            self._key(sig, target_context.codegen()),
-            lambda content: CompileResult._rebuild(target_context, *pickle.loads(content)),
-        )
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled."""
-        if data.library.has_dynamic_globals:
-            keep_in_memory(f"{self._function.__qualname__} contains addresses of this process")
-        else:
-            self._store.save(self._key(sig, data.codegen), dumps(data._reduce()))
-
-    def _key(self, sig: Any, codegen: Any) -> bytes:
-        """All that compiled code depends on: sources, types, processor, and what the function closes over."""
-        cells = [cell.cell_contents for cell in self._function.__closure__ or ()]
-        closure = hashlib.sha256(dumps(cells)).hexdigest() if cells else ""
-        return f"{self._sources} {sig!r} {codegen.magic_tuple()!r} {closure}".encode()
-
-
-_KNOWN = all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild", "codegen"))
-
-
-def enable_cache(compiled: Any, function: Any) -> None:
-    """Keep the compiled code of a function, a dispatcher of numba or a C function, on disk."""
-    if not hasattr(compiled, "_cache"):  # with NUMBA_DISABLE_JIT=1
-        return
-    if not _KNOWN:
-        keep_in_memory(f"numba {numba.__version__} is not known to this version of pliant")
-    elif os.path.isfile(function.__code__.co_filename):  # a function typed at a prompt has no sources to compare
-        compiled._cache = _Cache(function)
+    `source` is the function whose file it also depends on, if that is not its own.
+    """
+    return entry(function, STAMP, source)

@@ -8,12 +8,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from .. import lie
 from ..model.validate import choice
 from ..solve.balance import measure
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
-from ..system import FrameLike, Inputs, Reference, System, needs_system
+from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
+from ..system.dynamics import tree_derivatives
+from .matrices import joint_brackets
 
 __all__ = ["Linearization", "Modes", "linearize", "modes", "static_jacobian"]
 
@@ -65,7 +66,7 @@ class Modes:
 
 def _state(
     system: System, state: Equilibrium | ArrayLike, v: ArrayLike | None, u: Inputs, tau: ArrayLike | None
-) -> tuple[Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array, Given]:
     needs_system("this analysis", system)
     if len(system.loop_rows):
         if not isinstance(state, Equilibrium):
@@ -75,7 +76,6 @@ def _state(
             )
         if v is not None and np.any(v):
             raise ValueError("a robot with loops is linearised at rest; leave out v.")
-        system.multipliers[:] = state.multipliers
     if isinstance(state, Equilibrium):
         q = state.q
         inputs = state.u if u is None else system.inputs(u)
@@ -84,16 +84,18 @@ def _state(
         q = system.check_q(state)
         inputs = system.inputs(u)
         forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)
-    if len(system.loop_rows):
-        _require_rest(system, q, inputs, forces)
-    return q, np.zeros(system.nv) if v is None else system.check_v("v", v), inputs, forces
+    given = AS_DESCRIBED
+    if isinstance(state, Equilibrium) and len(system.loop_rows):
+        given = Given(state.multipliers)
+        _require_rest(system, q, inputs, forces, state.multipliers)
+    return q, np.zeros(system.nv) if v is None else system.check_v("v", v), inputs, forces, given
 
 
-def _require_rest(system: System, q: Array, u: Array, tau: Array) -> None:
+def _require_rest(system: System, q: Array, u: Array, tau: Array, multipliers: Array) -> None:
     """Error unless a robot with loops is at rest at q: elsewhere the forces of its loops are not known here."""
     values, G = system.closure(q)
     gap = float(np.abs(values).max())
-    residual = measure(system, q, u, tau, G * system.multipliers[:, None]).residual(_REST)
+    residual = measure(system, q, u, tau, G * multipliers[:, None], Given(multipliers)).residual(_REST)
     if gap > _REST or residual > _REST:
         raise ValueError(
             f"a robot with loops is linearised about an equilibrium only, and this is none (residual {residual:.1e}, loops open by "
@@ -144,16 +146,12 @@ def linearize(
     >>> bool(abs(linear.a).max() < 1e-6)  # at rest
     True
     """
-    q, velocity, inputs, forces = _state(system, state, v, u, tau)
+    q, velocity, inputs, forces, given = _state(system, state, v, u, tau)
     n = system.nv
-    d = system.tree_derivatives(q, velocity, forces, u=inputs)  # with the forces of loops in place
+    d = tree_derivatives(system, q, velocity, forces, inputs, None, given)
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.diag(~system.known)
-    for _q0, v0, free in system.internal.spatial:
-        k = 6 if free else 3
-        twist = np.zeros(6)
-        twist[:k] = velocity[v0 : v0 + k]
-        A[v0 : v0 + k, v0 : v0 + k] = -lie.ad(twist)[:k, :k]
+    A[:n, :n] -= joint_brackets(system, velocity)
     P = _projector(system, q, d.dtau) if len(system.loop_rows) else np.eye(n)
     A[n:, :n] = P @ d.dq
     A[n:, n:] = P @ d.dv
@@ -208,10 +206,10 @@ def modes(
     >>> print(modes.frequencies.round(2), "Hz", modes.damping_ratios.round(2))
     [1.14 1.23] Hz [0.07 0.06]
     """
-    q, v, inputs, forces = _state(system, state, None, u, tau)
-    K = system.residual_tangent(q, v, v, inputs, forces)
+    q, v, inputs, forces, given = _state(system, state, None, u, tau)
+    K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
     M = system.mass_matrix(q)
-    D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0))
+    D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0), multipliers=given.multipliers)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
     reduced = (Z.T @ K @ Z, Z.T @ M @ Z, Z.T @ D @ Z)
     if system.has_potential(inputs, forces) or symmetric(reduced[0]):
@@ -294,8 +292,8 @@ def static_jacobian(
     8.9 mm upwards per newton
     """
     choice("reference", reference, ("body", "world"))
-    q, v, inputs, forces = _state(system, state, None, u, tau)
-    K = system.residual_tangent(q, v, v, inputs, forces)
+    q, v, inputs, forces, given = _state(system, state, None, u, tau)
+    K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
     loose = Z @ neutral_directions(Z.T @ K @ Z)
     if loose.shape[1]:

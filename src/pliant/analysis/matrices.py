@@ -27,6 +27,7 @@ __all__ = [
     "composite_matrices",
     "coriolis_matrix",
     "equation_of_motion",
+    "joint_brackets",
     "projected_matrices",
     "reconstruct",
 ]
@@ -184,7 +185,8 @@ class Reconstruction:
 def _product(system: System, task: np.int64, q: Array, v: Array) -> tuple[Array, Array]:
     """The matrix (nv, nv) of a task of `kernels.recursion.matrices`, and its handles (nv, 6)."""
     out, handles = np.zeros((1, system.nv, system.nv)), np.empty((system.nv, 6))
-    matrices.composite_products(*system.packed, task, q, v, out, handles)
+    with system.borrow() as space:
+        matrices.composite_products(*space.packed, system.header_position("water"), task, q, v, out, handles)
     return out[0], handles
 
 
@@ -217,7 +219,13 @@ def coriolis_matrix(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def equation_of_motion(
-    system: System, q: ArrayLike, v: ArrayLike, u: Inputs = None, tau: ArrayLike | None = None
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    u: Inputs = None,
+    tau: ArrayLike | None = None,
+    *,
+    multipliers: ArrayLike | None = None,
 ) -> EquationOfMotion:
     """All matrices and vectors of the equation of motion at a state.
 
@@ -230,6 +238,8 @@ def equation_of_motion(
         Inputs; zero if left out.
     tau : array (nv,), optional
         Further generalised forces.
+    multipliers : array (rows,), optional
+        Forces of loop joints, which count as loads; none if left out.
 
     Examples
     --------
@@ -253,7 +263,8 @@ def equation_of_motion(
     load = np.zeros(system.nv)
     if _has_loads(system):
         own = system.bias_forces(q, v) + elastic + damping @ v
-        load = own - system.residual(q, v, np.zeros(system.nv), inputs) - actuation @ inputs
+        rest = system.residual(q, v, np.zeros(system.nv), inputs, multipliers=multipliers)
+        load = own - rest - actuation @ inputs
     return EquationOfMotion(
         mass=system.mass_matrix(q),
         coriolis=coriolis_matrix(system, q, v),
@@ -270,16 +281,7 @@ def equation_of_motion(
 
 
 def _has_loads(system: System) -> bool:
-    tables = (
-        system.tendons.law,
-        system.efforts.place,
-        system.wrenches.place,
-        system.water.place,
-        system.contact.point,
-        system.user.point,
-        system.loops.row,
-    )
-    return any(len(table) for table in tables)
+    return any(family.present(system.loads[family.name]) for family in system.families)
 
 
 def projected_matrices(system: System, q: ArrayLike, v: ArrayLike) -> ProjectedMatrices:
@@ -312,7 +314,8 @@ def projected_matrices(system: System, q: ArrayLike, v: ArrayLike) -> ProjectedM
     shape = (len(where), 6, system.nv)
     J, rate = np.empty(shape), np.empty(shape)
     motion = np.empty((len(where), 18))
-    points.point_jacobians(*system.packed, q, v, where, motion, J, rate)
+    with system.borrow() as space:
+        points.point_jacobians(*space.packed, q, v, where, motion, J, rate)
     inertias, weight = np.empty((len(where), 6, 6)), np.zeros(system.nv)
     M, C, C1, C2 = np.zeros((4, system.nv, system.nv))
     for k, i in enumerate(where):
@@ -379,7 +382,8 @@ def composite_matrices(system: System, q: ArrayLike, v: ArrayLike) -> CompositeM
     flow = np.zeros(system.nv)
     if np.any(system.water.fluid) or np.any(system.water.data[:, W_TAIL:]):
         out = np.empty(system.nv)
-        matrices.fluid_forces(*system.packed, q, v, out)
+        with system.borrow() as space:
+            matrices.fluid_forces(*space.packed, system.header_position("water"), q, v, out)
         buoyancy = handles[:, 3:] @ system.gravity + system.gravity_forces(q)
         flow = drag @ v - out - buoyancy
     return CompositeMatrices(
@@ -437,7 +441,7 @@ def reconstruct(system: System, q: ArrayLike, v: ArrayLike, u: Inputs = None) ->
     actuation = np.array(columns).reshape(system.nu, system.nv).T
     return Reconstruction(
         mass=mass,
-        coriolis=0.5 * (mixed + mass @ _joint_brackets(system, v)),
+        coriolis=0.5 * (mixed + mass @ joint_brackets(system, v)),
         gravity=gravity,
         restoring=rest - gravity + actuation @ inputs,
         damping=moving - rest - force,
@@ -445,12 +449,10 @@ def reconstruct(system: System, q: ArrayLike, v: ArrayLike, u: Inputs = None) ->
     )
 
 
-def _joint_brackets(system: System, v: Array) -> Array:
+def joint_brackets(system: System, v: Array) -> Array:
     """A (nv, nv): ad of the body twist of each spherical and free joint, zero elsewhere."""
     out = np.zeros((system.nv, system.nv))
-    for _q0, v0, free in system.internal.spatial:
-        k = 6 if free else 3
-        twist = np.zeros(6)
-        twist[:k] = v[v0 : v0 + k]
-        out[v0 : v0 + k, v0 : v0 + k] = lie.ad(twist)[:k, :k]
+    for joint in system.manifold_joints:
+        n = joint.group.nv
+        out[joint.v, joint.v] = lie.ad(joint.group.twist(v[joint.v]))[:n, :n]
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from . import commands
@@ -52,29 +53,11 @@ def _start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtol", type=float, help="relative tolerance of the local error")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser with all commands; `options.command` is the function to call."""
-    parser = argparse.ArgumentParser(
-        "pliant", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--version", action="version", version=commands.version_line())
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--json", action="store_true", help="print one JSON object for other programs")
-    common.add_argument("--debug", action="store_true", help="show where an error came from")
-    parser.set_defaults(debug=False)
-    groups = parser.add_subparsers(title="commands", metavar="COMMAND")
+Add = Callable[..., argparse.ArgumentParser]
 
-    def add(name: str, command: Any, help: str, details: str = "") -> argparse.ArgumentParser:
-        sub = groups.add_parser(
-            name,
-            help=help,
-            description=f"{help[0].upper()}{help[1:]}.\n\n{details}".rstrip(),
-            parents=[common],
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        sub.set_defaults(command=command)
-        return sub
 
+def _files_and_machine(add: Add) -> None:
+    """Commands that compute nothing with a model."""
     sub = add(
         "new",
         commands.new,
@@ -88,6 +71,25 @@ def make_parser() -> argparse.ArgumentParser:
     sub = add("check", commands.check, "read a model file and say what is in it, or what is wrong and where")
     _model(sub)
 
+    sub = add(
+        "examples", commands.examples, "list or run the robots of the papers", "  pliant examples run octopus_arm"
+    )
+    sub.add_argument(
+        "action", nargs="?", choices=("list", "run", "show"), default="list", help="show prints the source"
+    )
+    sub.add_argument("name", nargs="?", help="which one")
+    sub.add_argument("-o", "--output", metavar="DIR", help="write its figures and its animation there")
+
+    add("bench", commands.bench, "how fast this machine is: kernels, statics, simulation")
+    add("info", commands.info, "versions, what is installed, where compiled kernels are kept")
+    sub = add(
+        "completion", commands.completion, "print a script for tab completion", '  eval "$(pliant completion bash)"'
+    )
+    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
+
+
+def _computations(add: Add) -> None:
+    """Commands that solve and show a model."""
     sub = add(
         "statics",
         commands.statics,
@@ -130,19 +132,30 @@ def make_parser() -> argparse.ArgumentParser:
     _model(sub)
     sub.add_argument("--port", type=int, default=8080, help="port of the page on this machine (default 8080)")
 
-    sub = add(
-        "examples", commands.examples, "list or run the robots of the papers", "  pliant examples run octopus_arm"
-    )
-    sub.add_argument(
-        "action", nargs="?", choices=("list", "run", "show"), default="list", help="show prints the source"
-    )
-    sub.add_argument("name", nargs="?", help="which one")
-    sub.add_argument("-o", "--output", metavar="DIR", help="write its figures and its animation there")
 
-    add("bench", commands.bench, "how fast this machine is: kernels, statics, simulation")
-    add("info", commands.info, "versions, what is installed, where compiled kernels are kept")
-    sub = add(
-        "completion", commands.completion, "print a script for tab completion", '  eval "$(pliant completion bash)"'
+def make_parser() -> argparse.ArgumentParser:
+    """The parser with all commands; `options.command` is the function to call."""
+    parser = argparse.ArgumentParser(
+        "pliant", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
+    parser.add_argument("--version", action="version", version=commands.version_line())
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--json", action="store_true", help="print one JSON object for other programs")
+    common.add_argument("--debug", action="store_true", help="show where an error came from")
+    parser.set_defaults(debug=False)
+    groups = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, command: Any, help: str, details: str = "") -> argparse.ArgumentParser:
+        sub = groups.add_parser(
+            name,
+            help=help,
+            description=f"{help[0].upper()}{help[1:]}.\n\n{details}".rstrip(),
+            parents=[common],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.set_defaults(command=command)
+        return sub
+
+    _files_and_machine(add)
+    _computations(add)
     return parser

@@ -6,40 +6,41 @@ that maps names to rows of that table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from ..kernels import layout
+from ..kernels.algebra.manifold import GROUPS
 from ..kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
-from ..kernels.loads.internal import Internal
-from ..model.joints import Joint
+from ..model.joints import Group, Joint
 from ..model.links import Body, Frame, Link, Rod
 from ..model.pose import Pose
 from ..model.robot import Robot
-from ..model.rods.quadrature import SAME_POINT, Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
+from ..model.rods.quadrature import SAME_POINT, Grid
 from ..model.units import dofs
-from .loading import Loading, added_mass, build_loading, input_names, move_matrix, points_of_interest
+from .families.water import added_mass, move_matrix
+from .loading import Loading, build_loading, points_of_interest
 from .places import Anchor, Places
-from .resolution import element_ends, points_of_rod
+from .resistance import Resistance, resist
+from .rods import RodSteps, block_integrals, rod_steps, step_rows
 
 __all__ = [
     "Assembly",
-    "JointSpring",
     "LinkInfo",
+    "ManifoldJoint",
     "anchor_of",
     "assemble",
-    "block_integrals",
-    "internal_tables",
-    "step_values",
 ]
 
 Array = NDArray[np.float64]
+HERE = Pose()
 Emission = Iterator[Any]  # of the emissions that must be done before it goes on
+_BLOCKS = {"spherical": BALL, "free": FREE}  # kind of block by the name of a joint's group
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class LinkInfo:
     v0: int  # first velocity
     grid: Grid | None = None  # of a rod
     anchors: tuple[Anchor, ...] = ()  # of each grid point of a rod; of the body frame of a body
+    steps: RodSteps | None = None  # of a rod
 
     @property
     def rod_v(self) -> slice:
@@ -66,12 +68,18 @@ class LinkInfo:
 
 
 @dataclass(frozen=True)
-class JointSpring:
-    """Elastic and viscous resistance of a spherical or free joint."""
+class ManifoldJoint:
+    """A joint on a group, and where its coordinates and velocities are."""
 
-    q0: int
-    v0: int
+    q: slice
+    v: slice
     joint: Joint
+    group: Group
+
+    @property
+    def row(self) -> tuple[int, int, int]:
+        """What the kernels know of it: first coordinate, first velocity, group."""
+        return self.q.start, self.v.start, int(GROUPS[self.group.name])
 
 
 @dataclass(frozen=True)
@@ -82,11 +90,7 @@ class Assembly:
     links: dict[str, LinkInfo]
     nq: int
     nv: int
-    stiffness: Array  # (nv, nv) constant part: rods and scalar joints
-    damping: Array  # (nv, nv)
-    rest: Array  # (nq,) coordinates of zero elastic force; neutral configuration of manifold joints
-    springs: tuple[JointSpring, ...]
-    spatial: tuple[tuple[int, int, str], ...]  # (q0, v0, kind) of manifold joints
+    resistance: Resistance
     dof_names: tuple[str, ...]
     known: NDArray[np.bool_]  # (nv,) velocities of prescribed coordinates
     loading: Loading
@@ -94,40 +98,22 @@ class Assembly:
     input_names: tuple[str, ...]
     notes: tuple[str, ...]  # what the points of rods and tendons do not resolve
 
-
-def step_values(rod: Rod, x0: Array, x1: Array) -> tuple[Array, Array]:
-    """Basis values (2, steps, size) and reference strains (2, steps, 6) at the Magnus nodes of steps from x0 to x1."""
-    degree = rod.strains.degree
-    phi = magnus_values(rod.strains.evaluate, x0, x1, rod.magnus, degree, collocation=rod.collocation)
-    xi = magnus_values(rod.reference, x0, x1, rod.magnus, max(degree, 6), collocation=rod.collocation)
-    return np.stack(phi), np.stack(xi)
-
-
-def _node_values(rod: Rod, grid: Grid) -> tuple[Array, Array]:
-    """The same as `step_values` for spectral integration: values at the end of each step, zero if not a Chebyshev point."""
-    at = grid.weights[1:] > 0
-    phi = np.zeros((2, len(at), rod.strains.size))
-    xi = np.zeros((2, len(at), 6))
-    phi[:, at] = rod.strains.evaluate(grid.X[1:][at])
-    xi[:, at] = rod.reference(grid.X[1:][at])
-    return phi, xi
-
-
-def block_integrals(rod: Rod, grid: Grid, start: int, end: int, X: Array) -> Array:
-    """Integrals [m] from X[start] of the grid to points X, as weights of values at the nodes start + 1 … end of a block."""
-    a, b = grid.X[start], grid.X[end]
-    at = grid.weights[start + 1 : end + 1] > 0
-    out = np.zeros((len(X), end - start))
-    out[:, at] = chebyshev_integrals(int(at.sum()), (X - a) / (b - a)) * ((b - a) * rod.length)
-    return out
+    @cached_property
+    def spatial(self) -> tuple[ManifoldJoint, ...]:
+        """Joints on groups."""
+        return tuple(
+            _on_group(info, info.link.joint.group) for info in self.links.values() if info.link.joint.group is not None
+        )
 
 
 class _Builder:
     """Collects blocks, steps and columns while walking the tree depth first."""
 
-    def __init__(self, robot: Robot, refine: int = 1) -> None:
+    def __init__(self, robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None) -> None:
         self.robot = robot
         self.refine = refine
+        self.known = known or {}
+        self.rods: dict[str, RodSteps] = {}
         self.blocks: list[list[int]] = []
         self.places: list[Pose] = []
         self.steps: list[list[int]] = []
@@ -186,18 +172,19 @@ class _Builder:
         """Emit the blocks of a joint."""
         joint = link.joint
         q0, v0 = self.q0[link.name], self.v0[link.name]
-        if joint.kind == "fixed":
-            return anchor
-        if joint.kind == "screws":
-            for k, screw in enumerate(joint.screws):
-                self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
-                data = np.zeros(layout.DATA_WIDTH)
-                data[layout.D_AXIS : layout.D_AXIS + 6] = screw
-                anchor = self.add_step(data)
-            return anchor
-        kind = BALL if joint.kind == "spherical" else FREE
-        self.add_block(kind, anchor, list(range(v0, v0 + joint.nv)), [-1] * joint.nv, qpos=q0)
-        return self.add_step(np.zeros(layout.DATA_WIDTH))
+        if joint.group is not None:
+            self.add_block(_BLOCKS[joint.group.name], anchor, [*range(v0, v0 + joint.nv)], [-1] * joint.nv, qpos=q0)
+            return self.add_step(np.zeros(layout.DATA_WIDTH))
+        if len(joint.screws) != joint.nv:
+            raise ValueError(
+                f"link {link.name!r}: {joint!r} has {len(joint.screws)} screws, but {joint.nv} dof_names; give as many."
+            )
+        for k, screw in enumerate(joint.screws):
+            self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
+            data = np.zeros(layout.DATA_WIDTH)
+            data[layout.D_AXIS : layout.D_AXIS + 6] = screw
+            anchor = self.add_step(data)
+        return anchor
 
     def emit_body(self, link: Link, body: Body, anchor: Anchor) -> Emission:
         """Give the body's inertia to the step that carries it; emit its children."""
@@ -215,32 +202,17 @@ class _Builder:
 
         With spectral integration attachments end elements, and each element is a block with Chebyshev points of its own.
         """
-        spectral = rod.integration == "spectral"
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
         named = points_of_interest(self.robot, link.name)
-        inside = [x for x in attached + named if SAME_POINT < x < 1 - SAME_POINT]
-        breakpoints = element_ends(self.robot, link, rod)
-        points, notes = points_of_rod(self.robot, link, rod, breakpoints)
-        points *= self.refine
-        self.notes += notes
-        if spectral:
-            breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME_POINT < x < 1 - SAME_POINT)])
-        grid = rod_grid(breakpoints, points, extra=inside, rule=rod.rule)
-        self.check_points(link, rod, grid, points)
+        steps = rod_steps(self.robot, link, rod, attached, named, self.refine, self.known.get(link.name))
+        self.rods[link.name] = steps
+        self.notes += steps.notes
+        grid, X = steps.grid, steps.grid.X
         self.grids[link.name] = grid
-        X = grid.X
-        L = rod.length
-        h = np.diff(X)
-        phi, xi = _node_values(rod, grid) if spectral else step_values(rod, X[:-1], X[1:])
-        mass = rod.inertia_at(X) * (grid.weights * L)[:, None, None]
+        rows = step_rows(rod, steps)
+        mass = rod.inertia_at(X) * (grid.weights * rod.length)[:, None, None]
         added = added_mass(self.robot, link, X)
-        used = [np.any(phi[:, i0:i1] != 0.0, axis=(0, 1)) for i0, i1 in grid.elements]
-        local = not all(u.all() for u in used)
-        cuts = {int(np.argmin(np.abs(X - x))) for x in attached} - {0, len(X) - 1}
-        if local or spectral:
-            cuts |= {i1 for _i0, i1 in grid.elements} - {len(X) - 1}
-        ends = [*sorted(cuts), len(X) - 1]
 
         anchors = [anchor]
         self.anchors[link.name] = anchors
@@ -248,15 +220,10 @@ class _Builder:
         for child, x in zip(children, attached):
             if x <= SAME_POINT:
                 yield self.emit(child, anchor.then(child.parent.offset))
-        opened: list[int] = []
+        base_v = self.v0[link.name] + link.joint.nv
+        base_q = self.q0[link.name] + link.joint.nq
         start = 0
-        for end in ends:
-            columns = (
-                np.flatnonzero(np.any(phi[:, start:end] != 0.0, axis=(0, 1))) if local else np.arange(phi.shape[2])
-            )
-            opened.append(len(self.blocks))
-            base_v = self.v0[link.name] + link.joint.nv
-            base_q = self.q0[link.name] + link.joint.nq
+        for end, columns in zip(steps.ends, steps.columns):
             self.add_block(
                 ROD,
                 anchor,
@@ -264,42 +231,19 @@ class _Builder:
                 [base_q + int(k) for k in columns],
                 components=rod.strains.components[columns],
             )
-            if spectral:
+            if rod.integration == "spectral":
                 self.blocks[-1][layout.COLLOC] = sum(W.size for W in self.colloc)
                 self.colloc.append(block_integrals(rod, grid, start, end, X[start + 1 : end + 1]))
             for i in range(start, end):
-                data = np.zeros(layout.DATA_WIDTH)
-                if not spectral:
-                    data[layout.D_H] = h[i] * L
-                    data[layout.D_C] = np.sqrt(3.0) / 12.0 * (h[i] * L) ** 2 if rod.magnus == 4 else 0.0
-                data[layout.D_XI1 : layout.D_XI1 + 6] = xi[0, i]
-                data[layout.D_XI2 : layout.D_XI2 + 6] = xi[1, i]
-                anchor = self.add_step(data, phi[:, i, columns])
+                anchor = self.add_step(rows[i], steps.phi[:, i, columns])
                 self.add_inertia(anchor.step, mass[i + 1])
                 if added is not None:
-                    self.inertias[anchor.step] += added[i + 1] * (grid.weights[i + 1] * L)
+                    self.inertias[anchor.step] += added[i + 1] * (grid.weights[i + 1] * rod.length)
                 anchors.append(anchor)
             for child, x in zip(children, attached):
                 if x > SAME_POINT and int(np.argmin(np.abs(X - x))) == end:
                     yield self.emit(child, anchor.then(child.parent.offset))
             start = end
-
-    @staticmethod
-    def check_points(link: Link, rod: Rod, grid: Grid, points: int) -> None:
-        """Error if the quadrature points cannot tell the basis functions apart."""
-        X = grid.X[grid.weights > 0]
-        for basis in rod.strains.bases:
-            if basis is None:
-                continue
-            values = basis(X)
-            scale = np.linalg.norm(values, axis=0)
-            rank = 0 if np.any(scale == 0) else int(np.linalg.matrix_rank(values / scale, tol=1e-10))
-            if rank < basis.size:
-                raise ValueError(
-                    f"rod {link.name!r}: points = {points} per element are too few for {basis!r} with "
-                    f"{basis.size} functions: some of its modes would have neither stiffness nor mass. Leave points "
-                    f"out for the default, or use at least {basis.degree + 1}."
-                )
 
     # ------------------------------------------------------------ rows
 
@@ -345,7 +289,7 @@ class _Builder:
         self.data.append(data)
         self.inertias.append(np.zeros((6, 6)))
         self.dry.append(np.zeros((6, 6)))
-        return Anchor(len(self.steps) - 1, Pose())
+        return Anchor(len(self.steps) - 1, HERE)
 
     def add_inertia(self, step: int, M: Array) -> None:
         """Add mass to a step."""
@@ -378,22 +322,25 @@ class _Builder:
         """The finished tables."""
         spans = self.spans()
         carries = {block[layout.PSTEP] for block in self.blocks}
-        carries |= loading.steps
-        for i, (row, M) in enumerate(zip(self.steps, self.inertias)):
-            row[layout.S_INERTIA] = _store_inertia(self.data[i], M, self.dry[i])
-            row[layout.S_CARRIES] = int(row[layout.S_INERTIA] != MASSLESS or i in carries)
+        loaded = loading.steps
+        carries |= loaded
+        data = np.array(self.data).reshape(-1, layout.DATA_WIDTH)
+        kinds = _store_inertias(data, np.array(self.inertias).reshape(-1, 6, 6), np.array(self.dry).reshape(-1, 6, 6))
+        for i, (row, kind) in enumerate(zip(self.steps, kinds.tolist())):
+            row[layout.S_INERTIA] = kind
+            row[layout.S_CARRIES] = int(kind != MASSLESS or i in carries)
         places = np.zeros((len(self.places), layout.PLACE_WIDTH))
         for place, pose in zip(places, self.places):
             place[:9] = pose.rotation.ravel()
             place[9:] = pose.translation
         col_v = np.array(self.col_v, dtype=np.int64)
         identity = len(col_v) == self.nv and bool(np.array_equal(col_v, np.arange(self.nv)))
-        general = any(row[layout.S_INERTIA] == GENERAL for row in self.steps)
+        general = bool(np.any(kinds == GENERAL))
         return Tables(
             block=np.array(self.blocks, dtype=np.int64).reshape(-1, layout.BLOCK_WIDTH),
             place=places,
             step=np.array(self.steps, dtype=np.int64).reshape(-1, layout.STEP_WIDTH),
-            data=np.array(self.data).reshape(-1, layout.DATA_WIDTH),
+            data=data,
             phi=np.ascontiguousarray(np.concatenate(self.phi, axis=1)) if self.phi else np.zeros((2, 0)),
             colloc=np.concatenate([W.ravel() for W in self.colloc]) if self.colloc else np.zeros(0),
             spans=np.array(spans, dtype=np.int64).reshape(-1, 2),
@@ -401,70 +348,44 @@ class _Builder:
             col_q=np.array(self.col_q, dtype=np.int64),
             gravity=np.array(self.robot.gravity),
             flags=np.array(
-                [general, identity, bool(loading.steps), loading.velocity_loads, loading.pair_loads], dtype=np.int64
+                [general, identity, bool(loaded), loading.velocity_loads, bool(loading.coupled)], dtype=np.int64
             ),
         )
 
 
-def _store_inertia(data: Array, M: Array, dry: Array) -> int:
-    """Write a step's inertia (with added mass) and dry mass into its data row; returns the kind of inertia."""
-    if not M.any():
-        return MASSLESS
-    m = M[3, 3]
-    com_hat = M[:3, 3:] / m if m > 0 else np.zeros((3, 3))
-    com = np.array([com_hat[2, 1], com_hat[0, 2], com_hat[1, 0]])
-    skew = np.array([[0, -com[2], com[1]], [com[2], 0, -com[0]], [-com[1], com[0], 0]])
-    scale = np.abs(M).max()
+def _store_inertias(data: Array, M: Array, dry: Array) -> NDArray[np.int64]:
+    """Write the steps' inertias M (steps, 6, 6), with added mass, and dry masses into their rows; returns the kinds (steps,)."""
+    kinds = np.full(len(M), int(MASSLESS), dtype=np.int64)
+    heavy = M.any(axis=(1, 2))
+    m = M[:, 3, 3]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hat = np.where((m > 0)[:, None, None], M[:, :3, 3:] / m[:, None, None], 0.0)
+    com = np.stack([hat[:, 2, 1], hat[:, 0, 2], hat[:, 1, 0]], axis=1)
+    skew = np.zeros((len(M), 3, 3))
+    skew[:, [2, 0, 1], [1, 2, 0]] = com
+    skew[:, [1, 2, 0], [2, 0, 1]] = -com
     rigid = (
-        m > 0
-        and np.array_equal(M, dry)  # gravity does not act on added mass, even if that is isotropic
-        and np.abs(M[3:, 3:] - m * np.eye(3)).max() <= 1e-15 * m
-        and np.abs(com_hat - skew).max() * m <= 1e-15 * scale
+        heavy
+        & (m > 0)
+        & (dry == M).all(axis=(1, 2))  # gravity does not act on added mass, even if that is isotropic
+        & (np.abs(M[:, 3:, 3:] - m[:, None, None] * np.eye(3)).max(axis=(1, 2)) <= 1e-15 * m)
+        & (np.abs(hat - skew).max(axis=(1, 2)) * m <= 1e-15 * np.abs(M).max(axis=(1, 2)))
     )
-    if not rigid:
-        data[layout.D_M6 :] = M.ravel()
-        mass = np.trace(dry[3:, 3:]) / 3.0  # gravity acts on this, at the mean of the off-diagonal block
-        data[layout.D_MASS] = mass
-        if mass > 0:
-            first = 0.5 * (dry[:3, 3:] - dry[:3, 3:].T) / mass
-            data[layout.D_COM : layout.D_COM + 3] = first[2, 1], first[0, 2], first[1, 0]
-        return GENERAL
-    central = M[:3, :3] + m * skew @ skew
-    data[layout.D_MASS] = m
-    data[layout.D_COM : layout.D_COM + 3] = com
+    kinds[heavy] = int(GENERAL)
+    kinds[rigid] = int(RIGID)
+    central = M[:, :3, :3] + m[:, None, None] * skew @ skew
     i, j = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
-    data[layout.D_ROT : layout.D_ROT + 6] = central[i, j]
-    return RIGID
-
-
-def _resistance(builder: _Builder) -> tuple[Array, Array, Array, tuple[JointSpring, ...]]:
-    """Constant stiffness and damping, rest coordinates, and springs of manifold joints."""
-    K = np.zeros((builder.nv, builder.nv))
-    D = np.zeros((builder.nv, builder.nv))
-    rest = np.zeros(builder.nq)
-    springs = []
-    for link in builder.robot.links:
-        joint = link.joint
-        v0, q0 = builder.v0[link.name], builder.q0[link.name]
-        sv = slice(v0, v0 + joint.nv)
-        if joint.nv:
-            D[sv, sv] = joint.damping_matrix
-        if joint.kind == "screws":
-            K[sv, sv] = joint.stiffness_matrix
-            rest[q0 : q0 + joint.nq] = joint.rest_position
-        elif joint.nv:
-            rest[q0] = 1.0  # the identity quaternion
-            if np.any(joint.stiffness_matrix):
-                springs.append(JointSpring(q0, v0, joint))
-        if isinstance(link.content, Rod):
-            rod, grid = link.content, builder.grids[link.name]
-            at = grid.weights > 0
-            X, w = grid.X[at], grid.weights[at] * rod.length
-            Phi = rod.strains.matrix(X)
-            sr = slice(v0 + joint.nv, v0 + link.nv)
-            K[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.stiffness_at(X), Phi, optimize=True)
-            D[sr, sr] = np.einsum("m,mai,mab,mbj->ij", w, Phi, rod.damping_at(X), Phi, optimize=True)
-    return (K + K.T) / 2, (D + D.T) / 2, rest, tuple(springs)
+    data[rigid, layout.D_MASS] = m[rigid]
+    data[rigid, layout.D_COM : layout.D_COM + 3] = com[rigid]
+    data[rigid, layout.D_ROT : layout.D_ROT + 6] = central[:, i, j][rigid]
+    for k in np.flatnonzero(heavy & ~rigid):
+        data[k, layout.D_M6 :] = M[k].ravel()
+        mass = np.trace(dry[k, 3:, 3:]) / 3.0  # gravity acts on this, at the mean of the off-diagonal block
+        data[k, layout.D_MASS] = mass
+        if mass > 0:
+            first = 0.5 * (dry[k, :3, 3:] - dry[k, :3, 3:].T) / mass
+            data[k, layout.D_COM : layout.D_COM + 3] = first[2, 1], first[0, 2], first[1, 0]
+    return kinds
 
 
 def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
@@ -476,24 +397,24 @@ def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
     return known
 
 
-def assemble(robot: Robot, refine: int = 1) -> Assembly:
+def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None) -> Assembly:
     """Turn a robot into tables; with `refine` times as many points along rods and tendons as it says.
+
+    Steps of rods that are `known` by name, from a robot that differs in numbers, are taken over where they fit.
 
     Raises
     ------
     ValueError
         If the robot has no degree of freedom, or a rod has too few points for its basis.
     """
-    builder = _Builder(robot, refine)
+    builder = _Builder(robot, refine, known)
     if builder.nv == 0:
         raise ValueError(
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
         )
     builder.walk()
-    inputs = input_names(robot)
-    places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0)
-    loading = build_loading(places, inputs, refine)
-    K, D, rest, springs = _resistance(builder)
+    places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
+    loading = build_loading(places)
     links = {
         link.name: LinkInfo(
             link,
@@ -501,83 +422,30 @@ def assemble(robot: Robot, refine: int = 1) -> Assembly:
             builder.v0[link.name],
             builder.grids.get(link.name),
             tuple(builder.anchors[link.name]),
+            builder.rods.get(link.name),
         )
         for link in robot.links
     }
-    spatial = tuple(
-        (builder.q0[link.name], builder.v0[link.name], link.joint.kind)
-        for link in robot.links
-        if link.joint.kind in ("spherical", "free")
-    )
     return Assembly(
         tables=builder.tables(loading),
         links=links,
         nq=builder.nq,
         nv=builder.nv,
-        stiffness=K,
-        damping=D,
-        rest=rest,
-        springs=springs,
-        spatial=spatial,
+        resistance=resist(links, builder.nq, builder.nv),
         dof_names=tuple(dofs(robot)),
         known=_known(robot, builder),
         loading=loading,
         places=places,
-        input_names=inputs,
+        input_names=tuple(own.name for own in loading.inputs),
         notes=(*builder.notes, *loading.notes),
     )
+
+
+def _on_group(info: LinkInfo, group: Group) -> ManifoldJoint:
+    q, v = slice(info.q0, info.q0 + group.nq), slice(info.v0, info.v0 + group.nv)
+    return ManifoldJoint(q, v, info.link.joint, group)
 
 
 def anchor_of(assembly: Assembly, frame: Frame) -> Anchor:
     """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
     return assembly.places.anchor(frame)
-
-
-def _scales(assembly: Assembly) -> Array:
-    """Size of each velocity coordinate that counts as one: 1/length for bending and torsion, metres for sliding."""
-    lengths = [i.link.content.length for i in assembly.links.values() if isinstance(i.link.content, Rod)]
-    places = [float(np.linalg.norm(i.link.offset.translation)) for i in assembly.links.values()]
-    size = max([*lengths, *places, 0.0]) or 1.0
-    scale = np.ones(assembly.nv)
-    for info in assembly.links.values():
-        for k, name in enumerate(info.link.joint.dof_names):
-            scale[info.v0 + k] = size if name.startswith(("displacement", "v")) else 1.0
-        rod = info.link.content
-        if isinstance(rod, Rod):
-            scale[info.rod_v] = np.where(rod.strains.components < 3, 1.0 / rod.length, 1.0)
-    return scale
-
-
-def internal_tables(assembly: Assembly) -> Internal:
-    """Stiffness and damping as sparse rows, and the maps between coordinates and velocities."""
-    K, D = assembly.stiffness, assembly.damping
-    pattern = scipy.sparse.csr_array((K != 0) | (D != 0))
-    rows = np.repeat(np.arange(len(K)), np.diff(pattern.indptr))
-    spatial = [(q0, v0, int(kind == "free")) for q0, v0, kind in assembly.spatial]
-    q_taken = {q0 + k for q0, _v0, free in spatial for k in range(7 if free else 4)}
-    v_taken = {v0 + k for _q0, v0, free in spatial for k in range(6 if free else 3)}
-    shift = list(
-        zip(
-            (i for i in range(assembly.nq) if i not in q_taken),
-            (i for i in range(assembly.nv) if i not in v_taken),
-        )
-    )
-    springs = assembly.springs
-    stiffness, rest = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 7))
-    for k, s in enumerate(springs):
-        stiffness[k, : s.joint.nv, : s.joint.nv] = s.joint.stiffness_matrix
-        rest[k, : s.joint.nq] = s.joint.rest_position
-    return Internal(
-        shift=np.array(shift, dtype=np.int64).reshape(-1, 2),
-        spatial=np.array(spatial, dtype=np.int64).reshape(-1, 3),
-        rest=assembly.rest,
-        start=pattern.indptr.astype(np.int64),
-        column=pattern.indices.astype(np.int64),
-        stiffness=K[rows, pattern.indices],
-        damping=D[rows, pattern.indices],
-        springs=np.array([(s.q0, s.v0, int(s.joint.kind == "free")) for s in springs], dtype=np.int64).reshape(-1, 3),
-        spring_stiffness=stiffness,
-        spring_rest=rest,
-        known=assembly.known.astype(np.int64),
-        scale=_scales(assembly),
-    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.links import Frame, Link, Rod
 from ..model.pose import Pose
@@ -42,6 +43,8 @@ class Places:
     anchors: Mapping[str, Sequence[Anchor]]
     q0: Mapping[str, int]
     v0: Mapping[str, int]
+    refine: int = 1  # how many times as many points along tendons as they would have
+    notes: list[str] = field(default_factory=list)  # what points do not resolve
 
     def anchor(self, frame: Frame) -> Anchor:
         """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""
@@ -64,6 +67,12 @@ class Places:
         link = self.robot.link(name)
         assert isinstance(link.content, Rod)
         return link, link.content, self.grids[name]
+
+    def spread(self, rod: str) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Anchor]]:
+        """Quadrature points X of a rod, their weights [m] and their anchors."""
+        _link, content, grid = self.rod(rod)
+        at = np.flatnonzero(grid.weights > 0)
+        return grid.X[at], grid.weights[at] * content.length, [self.anchors[rod][int(i)] for i in at]
 
     def strain_q(self, link: Link) -> int:
         """First strain coordinate of a rod."""

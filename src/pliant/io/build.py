@@ -7,14 +7,15 @@ from typing import Any
 
 from ..compile.loading import input_names
 from ..model.fluid import Hydrodynamics
+from ..model.loads import Load
 from ..model.robot import Robot
 from ..model.rods.sections import Material
 from ..model.routing import Along
 from .description import FILE
 from .kinds import Reference
 from .parts import MaterialName, routed
-from .places import At
-from .records import Item
+from .places import FRAME, At
+from .records import Item, Record
 from .source import FAILED, Place, suggestion
 
 __all__ = ["build"]
@@ -104,12 +105,21 @@ class _Builder:
         if self.refers_to_failure(item.values):
             self.failed.add(name)
             return
-        method: Callable[..., Any] = getattr(self.robot, f"add_{item.type}")
         values = self.realised(item)
         if values is FAILED:
             self.failed.add(name)
             return
-        self.attempt(item.place, lambda: method(name, **values), name)
+        part, robot = item.record.part, self.robot
+        if part is not None and issubclass(part, Load):
+            self.attempt(item.place, lambda: robot.add_load(name, part(**self.with_frames(item.record, values))), name)
+        else:
+            self.attempt(item.place, lambda: getattr(robot, f"add_{item.type}")(name, **values), name)
+
+    def with_frames(self, record: Record, values: dict[str, Any]) -> dict[str, Any]:
+        """Arguments with frames for their names."""
+        return {
+            key: self.robot.resolve(v, field=key) if record.fields[key] is FRAME else v for key, v in values.items()
+        }
 
     def parent_exists(self, item: Item) -> bool:
         """Whether the parent of a link is there; an error is noted if not."""

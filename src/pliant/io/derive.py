@@ -20,6 +20,7 @@ from ..model.fluid import Flow
 from ..model.joints import Joint
 from ..model.links import Frame, Link
 from ..model.pose import DIRECTION, Pose
+from ..model.robot import Robot
 from ..model.rods.basis import BASIS_KINDS, Basis
 from ..model.rods.sections import Material
 from ..model.rods.strains import Strains
@@ -42,7 +43,7 @@ from .places import AXIS, FRAME, POSE
 from .records import Parts, Record
 from .settings import ANY_OF_TIME, MOTIONS, VALUE, Inputs, State
 
-__all__ = ["kind_of", "kind_of_annotation"]
+__all__ = ["hints_of", "kind_of", "kind_of_annotation"]
 
 # ---------------------------------------------------------------- the table
 
@@ -127,8 +128,8 @@ def kind_of(source: Any, parameter: str) -> Kind | str:
     for name in _owners(source):
         if parameter in EXCEPTIONS.get(name, {}):
             return EXCEPTIONS[name][parameter]
-    hints = _hints(source)
-    kind = kind_of_annotation(hints[parameter]) if parameter in hints else None
+    hint = hints_of(source).get(parameter)
+    kind = None if hint is None else kind_of_annotation(hint)
     if kind is None:
         raise TypeError(
             f"model files: the annotation of {parameter!r} of {source.__qualname__} does not say of which kind it is. "
@@ -143,14 +144,14 @@ def _owners(source: Any) -> list[str]:
 
 
 @cache
-def _hints(source: Any) -> dict[str, Any]:
+def hints_of(source: Any) -> dict[str, Any]:
     """Annotations as objects; of a class those of its fields, or of an `__init__` that it has written itself."""
     if inspect.isclass(source):
         home = next(cls for cls in source.__mro__ if "__init__" in vars(cls))
         generated = getattr(vars(home).get("__dataclass_params__"), "init", False)
         source = source if generated else vars(home)["__init__"]
     try:
-        return get_type_hints(source, None, {"Link": Link}, include_extras=True)
+        return get_type_hints(source, None, {"Link": Link, "Robot": Robot}, include_extras=True)
     except NameError as error:
         raise TypeError(f"model files: an annotation of {source.__qualname__} is not known: {error}.") from None
 

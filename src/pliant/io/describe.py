@@ -8,12 +8,11 @@ import numpy as np
 
 from ..model.actuators import Negative, Tendon
 from ..model.links import Body, Frame, Link, Rod
-from ..model.loads import PointWrench
+from ..model.loads import Load, PointWrench
 from ..model.robot import Robot
 from ..model.rods.sections import Material
 from ..model.routing import Along
-from ..model.shapes import Inertia
-from .description import FILE, FLUID, NAMED
+from .description import FAMILIES, FILE, FLUID, NAMED
 from .kinds import WriteError, number
 from .parts import HYDRODYNAMICS, MATERIAL, hydrodynamics_values, routing_values
 from .records import Record
@@ -95,10 +94,14 @@ def _home(name: str, part: Any) -> tuple[str, str]:
     elif isinstance(part, Tendon):
         kind = part.kind.replace(" ", "_")
     for section, records in NAMED.items():
-        for record in [records] if isinstance(records, Record) else records.records.values():
-            if record.part is type(part) and kind in (None, record.name):
-                return section, record.name
-    raise WriteError(f"{name!r} = {part!r} cannot be written to a model file.")
+        named = {records.name: records} if isinstance(records, Record) else records.records
+        for own, record in named.items():
+            if record.part is type(part) and kind in (None, own):
+                return section, own
+    reason = FAMILIES.why_not(type(part)) if isinstance(part, Load) else ""
+    raise WriteError(
+        f"{name!r} = {part!r} cannot be written to a model file. {reason} Leave it out, and add it in Python after loading."
+    )
 
 
 def _values(part: Any, path: str, materials: dict[Material, str]) -> dict[str, Any]:
@@ -130,16 +133,14 @@ def _materials(robot: Robot) -> dict[Material, str]:
 
 
 def _body(body: Body) -> dict[str, Any]:
+    """Shape and inertia as they were given."""
     inertia = body.inertia
-    own: dict[str, Any] = {"shape": body.shape}
+    own: dict[str, Any] = {"shape": body.shape, "density": body.density}
     if inertia is None:
         return own
-    own |= {"mass": inertia.mass, "com": inertia.com if np.any(inertia.com) else None}
-    if body.shape is not None and Inertia.of(body.shape, mass=inertia.mass, com=inertia.com) == inertia:
-        return own
-    matrix = inertia.inertia
-    diagonal = np.diag(matrix)
-    if body.shape is None and not np.any(matrix):
+    own |= {"mass": inertia.mass if body.density is None else None, "com": inertia.com if np.any(inertia.com) else None}
+    matrix, diagonal = inertia.inertia, np.diag(inertia.inertia)
+    if body.uniform or (body.shape is None and not np.any(matrix)):
         return own
     return {**own, "inertia": diagonal if np.array_equal(np.diag(diagonal), matrix) else matrix}
 

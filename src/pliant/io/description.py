@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from ..model.actuators import Tendon
 from ..model.fluid import Fluid
+from ..model.loads import Load
 from ..model.robot import Robot
 from ..model.routing import Along
+from .derive import hints_of
 from .kinds import ListOf, MappingOf, Numbers
 from .parts import HYDRODYNAMICS, MATERIAL, routed
-from .records import Record, Variants
+from .records import Parts, Record, Variants
 from .settings import SIMULATION, STATICS
 
-__all__ = ["ACTUATORS", "FILE", "FLUID", "FRAMES", "LINKS", "LOADS", "LOOPS", "NAMED", "schema"]
+__all__ = ["ACTUATORS", "FAMILIES", "FILE", "FLUID", "FRAMES", "LINKS", "LOADS", "LOOPS", "NAMED", "schema"]
 
 # what a section holds: kinds of parts, each with a method add_… of `Robot`
 _LINKS = ("rod", "body")
@@ -24,14 +26,17 @@ _LOADS = ("wrench", "distributed_wrench", "dipole", "obstacle", "contact")
 def _added(kind: str) -> Record:
     """The record of what a method of `Robot` adds."""
     method = getattr(Robot, f"add_{kind}")
-    part = get_type_hints(method)["return"]
+    part = hints_of(method)["return"]
     sources = [routed, method, Robot.add_tendon, Tendon, Along] if part is Tendon else [method, part]
     return Record(kind, sources, make=None, part=part)
 
 
 LINKS = Variants("link", [_added(kind) for kind in _LINKS])
 ACTUATORS = Variants("actuator", [_added(kind) for kind in _ACTUATORS])
-LOADS = Variants("load", [_added(kind) for kind in _LOADS])
+FAMILIES = Parts(
+    Load, form=lambda cls: {"make": None}
+)  # descriptions of families of loads that are not part of the package
+LOADS = Variants("load", [_added(kind) for kind in _LOADS], more=FAMILIES)
 FRAMES, LOOPS = _added("frame"), _added("loop")
 FLUID = Record("fluid", [Robot.set_fluid, Fluid], make=None)
 

@@ -15,7 +15,7 @@ from ..model.rods.basis import Basis, Custom, Legendre
 from ..model.rods.sections import Material
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
-from ..model.shapes import Shape
+from ..model.shapes import HalfSpace, Shape
 from .expressions import Expression
 from .functions import Function
 from .kinds import Kind, Name, Numbers, Reference, Schema, Text, Whichever, Whole
@@ -79,9 +79,8 @@ MATERIAL_OR_NAME = Whichever(
     "the name of a material, or a mapping with young, poisson, density",
 )
 
-_OBSTACLES = ("HalfSpace", "Sphere", "Cylinder", "Box")  # what `Obstacle` takes
-BODY_SHAPE = Parts(Shape, only=lambda cls: cls.__name__ != "HalfSpace")  # which has no end
-OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.__name__ in _OBSTACLES)
+BODY_SHAPE = Parts(Shape, only=lambda cls: cls is not HalfSpace)  # which has no end
+OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
 
 JOINT = Parts(Joint, neutral=Fixed())
 LOOP_JOINT = Parts(

@@ -28,11 +28,16 @@ _FIRST = ("at", "a", "b", "parent", "path", "rod", "joint", "offset", "offset_af
 
 @dataclass(frozen=True)
 class Item:
-    """A part that the builder will add: where it stands, its type, and its arguments."""
+    """A part that the builder will add: where it stands, its record, and its arguments."""
 
     place: Place
-    type: str
+    record: Record
     values: dict[str, Any]
+
+    @property
+    def type(self) -> str:
+        """Name of its record."""
+        return self.record.name
 
 
 class Record(Kind):
@@ -187,7 +192,7 @@ class Record(Kind):
         if not good:
             return FAILED
         if not callable(self.make):
-            return Item(place, self.name, values)
+            return Item(place, self, values)
         try:
             return self.make(**values)
         except (TypeError, ValueError, KeyError) as error:
@@ -227,17 +232,20 @@ class Record(Kind):
 class Variants(Kind):
     """One of several records, told apart by the key ``type``.
 
-    A record without needed keys may be given by its name alone. `default` is taken where the type is left out.
+    A record without needed keys may be given by its name alone. `default` is taken where the type is left out. The records of
+    `more` are allowed too.
     """
 
-    def __init__(self, what: str, records: Sequence[Record] = (), *, default: str | None = None) -> None:
-        self.what, self.default = what, default
+    def __init__(
+        self, what: str, records: Sequence[Record] = (), *, default: str | None = None, more: Variants | None = None
+    ) -> None:
+        self.what, self.default, self.more = what, default, more
         self._records = {record.name: record for record in records}
 
     @property
     def records(self) -> dict[str, Record]:
         """The records by their type."""
-        return self._records
+        return self._records if self.more is None else {**self.more.records, **self._records}
 
     def inner(self) -> Iterable[Kind]:
         return self.records.values()
@@ -342,10 +350,13 @@ class Parts(Variants):
         return record if is_own(cls) or record.reason is None else None
 
     def write(self, value: Any, path: str) -> Any:
-        if isinstance(value, self.base) and self._record(type(value)) is None:
-            reason = self._made[type(value)].reason
+        if isinstance(value, self.base) and (reason := self.why_not(type(value))):
             raise WriteError(f"{path} = {value!r} cannot be written to a model file: {reason}")
         return super().write(value, path)
+
+    def why_not(self, cls: type) -> str | None:
+        """Why a class that is derived from the base cannot be in a file; None if it can."""
+        return None if self._record(cls) is not None else self._made[cls].reason
 
 
 def is_own(cls: type) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from .._jit import kernel, routine
 from .algebra.linear import cholesky, cholesky_solve
 from .groups import GROUPS, unpack_fronts, unpack_internal, unpack_tables, unpack_work
+from .layout import MESSAGE_COUNT
 from .loads.together import contact_table, input_columns, loop_closure, tendon_lengths
 from .packing import Packed, pack
 from .recursion.blocks import all_columns
@@ -121,7 +122,7 @@ def run(job, ints, floats, buffer, q, v, w, a, u, tau, p, S, pivot, q1, v1, w1, 
     if job == CONTACTS:
         forward(t, q, v, work.zero, work)
         contact_table(work, loads, q, v, u, p[0], S[0])
-        p[16] = work.message[2]
+        p[16] = work.message[MESSAGE_COUNT]
         return CONVERGED
     if job == INPUTS or job == LENGTHS or job == CLOSURE:  # noqa: SIM109
         step_derivatives(t, work, q, v)

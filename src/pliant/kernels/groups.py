@@ -1,30 +1,34 @@
-"""All tables of a robot in the order in which they are packed, and the functions that unpack them."""
+"""The tables that every robot has, in the order in which they are packed, and the functions that unpack them.
+
+Behind them come the tables of the families of loads that are units (see `loads.units`), wherever the robot has room: a unit
+is told when it is called. So the engine knows nothing of them.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .layout import I1, Tables, Work
-from .loads.contact import Contact
+from .layout import I2, Tables, Work
 from .loads.efforts import Efforts
 from .loads.internal import Internal
-from .loads.loops import Loops
 from .loads.tendons import Tendons
-from .loads.user import User
-from .loads.water import Water
 from .loads.wrenches import Wrenches
 from .packing import unpacker
 from .solve.fronts import Fronts
 
 
 class Units(NamedTuple):
-    """Addresses of the separately compiled families of loads that the robot needs (see `units`), else 0."""
+    """The separately compiled families of loads that the robot needs (see `loads.units`)."""
 
-    address: I1  # (UNITS,)
+    row: I2  # (units, 4) address, the tasks that it knows (bits), where the header has its tables and its workspace
 
 
-GROUPS = (Tables, Internal, Units, Tendons, Efforts, Wrenches, Water, Contact, User, Loops, Fronts, Work)
-_FIRST = np.cumsum([0, *(len(group._fields) for group in GROUPS)])
+U_ADDRESS, U_TASKS, U_TABLES, U_SPACE = (np.int64(k) for k in range(4))
+
+GROUPS = (Tables, Internal, Units, Tendons, Efforts, Wrenches, Fronts, Work)
+_ENDS = np.cumsum([0, *(len(group._fields) for group in GROUPS)]).tolist()
+POSITION = dict(zip(GROUPS, _ENDS))  # of their first array in the header
+END = _ENDS[-1]  # where the tables of units begin
 (
     unpack_tables,
     unpack_internal,
@@ -32,19 +36,9 @@ _FIRST = np.cumsum([0, *(len(group._fields) for group in GROUPS)])
     unpack_tendons,
     unpack_efforts,
     unpack_wrenches,
-    unpack_water,
-    unpack_contact,
-    unpack_user,
-    unpack_loops,
     unpack_fronts,
     unpack_work,
-) = (unpacker(group, int(first)) for group, first in zip(GROUPS, _FIRST))
+) = (unpacker(group, first) for group, first in POSITION.items())
 # where the header holds the length of the array that tells whether a family is present
-_AT = {group: np.int64(4 * first + 1) for group, first in zip(GROUPS, _FIRST)}
-HAS_TENDONS = np.int64(_AT[Tendons] + 4 * Tendons._fields.index("law"))
-HAS_EFFORTS, HAS_WRENCHES = _AT[Efforts], _AT[Wrenches]
-CABLES, WATER, CONTACT, USER, LOOPS = (np.int64(k) for k in range(5))  # units
-UNITS = 5
-FORCES, MATRICES, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES = (
-    np.int64(k) for k in range(9)
-)  # what a unit is asked for
+HAS_TENDONS = np.int64(4 * (POSITION[Tendons] + Tendons._fields.index("law")) + 1)
+HAS_EFFORTS, HAS_WRENCHES = (np.int64(4 * POSITION[group] + 1) for group in (Efforts, Wrenches))

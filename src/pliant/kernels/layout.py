@@ -77,6 +77,11 @@ N_LOADED = np.int64(19)
 GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*range(5))
 FLAGS = 5
 
+# entries of `Work.message`: weights of ∂/∂q and ∂/∂v, potential energy and the size of its parts; for the table of contacts
+# the gap up to which they count, and their number; of the last step of constraints the largest relative change of a force
+MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT, MESSAGE_CHANGE = _codes(*range(7))
+MESSAGES = 7
+
 
 class Tables(NamedTuple):
     """The robot as arrays; constant after compile."""
@@ -95,8 +100,18 @@ class Tables(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch memory of the kernels, one per thread."""
+    """Scratch memory of the kernels, one per thread.
 
+    What a call is given beside its arguments comes first, so that one copy sets it (see `system.workspace`); nothing
+    else may be read before it is written.
+    """
+
+    gravity: F1  # (3,) m/s²
+    share: F1  # (1,) factor on constant wrenches
+    zero: F1  # (nv,) zeros, never written
+    factor: F1  # (points of tendons,) share of the tension that friction leaves; 1 without friction
+    multiplier: F1  # (loop rows,) constraint forces of loop joints
+    hold: F2  # (tendons, 2) 1 where the length is prescribed and the tension unknown; that length
     cols: F2  # (3, columns) q, v, a in column space
     state: F2  # (steps + 1, STATE_WIDTH); the last row is the world
     inertia: F3  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
@@ -121,24 +136,19 @@ class Work(NamedTuple):
     tension: F2  # (tendons, 6) see `tendons`
     pair: F3  # (4, 6, nv) J and R of the two steps of a pair, scratch
     columns: F3  # (2, 6, nv) J and R of one step, scratch
-    gradient: F2  # (4, nv) of a tendon's length and of its rate
-    factor: F1  # (points of tendons,) share of the tension that friction leaves
-    wrapped: F2  # (wraps + segments, 3) factor, turning angle, curvature of tendons with friction
-    sweep: F2  # (contact points, 4) broad phase of contacts; always real
-    centre: F2  # (contact points, 3) likewise
-    user: F1  # (96 points of user loads + nu,) see `user`; always real
     known: F2  # (3, nv) displacement, velocity and acceleration of prescribed coordinates in a step
-    hold: F2  # (tendons, 2) 1 where the length is prescribed and the tension unknown; that length
-    multiplier: F1  # (loop rows,) constraint forces of loop joints
     closure: F2  # (loop rows, 3) values, rates and accelerations of loop joints
     rows: F3  # (3, tendons + loop rows, nv) derivatives G of constraints, S⁻¹Gᵀ, scratch
     schur: F2  # (tendons + loop rows, 1 + the same) G S⁻¹ Gᵀ and a right-hand side
-    message: F1  # (4,) between the engine and units, see `units`
+    message: F1  # (MESSAGES,) between the engine and units, see `loads.units`
     spring: F2  # (8, 6) scratch of springs on manifold joints
     force_v: F2  # (2, nv) scratch of the residual
     newton: F2  # (5, nv) scratch of the solvers
-    zero: F1  # (nv,) zeros, never written
     sums: F1  # (12,) see `kinematics.totals`
+
+
+GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold")
+"""The first fields of `Work`: what every call starts from."""
 
 
 def make_work(
@@ -147,13 +157,9 @@ def make_work(
     *,
     tendons: int = 0,
     tendon_points: int = 0,
-    wraps: int = 0,
-    contacts: int = 0,
-    user: int = 0,
-    inputs: int = 0,
     loop_rows: int = 0,
 ) -> Work:
-    """Allocate the workspace for a robot with so many tendons, contact points and points of user loads."""
+    """Allocate the workspace for a robot with so many tendons, points of them and rows of loop joints."""
     steps, columns = len(tables.step), len(tables.col_v)
     rod_columns = tables.phi.shape[1]
     nv = int(tables.col_v.max(initial=-1)) + 1
@@ -167,6 +173,12 @@ def make_work(
         return np.zeros(shape, dtype=dtype)
 
     return Work(
+        gravity=tables.gravity.astype(dtype),
+        share=np.ones(1, dtype=dtype),
+        zero=zeros(nv),
+        factor=np.ones(tendon_points, dtype=dtype),
+        multiplier=zeros(loop_rows),
+        hold=zeros(tendons, 2),
         cols=zeros(3, columns),
         state=zeros(steps + 1, STATE_WIDTH),
         inertia=zeros(steps + 1, 6, 6),
@@ -191,22 +203,13 @@ def make_work(
         tension=zeros(tendons, 6),
         pair=zeros(4, 6, nv if tables.flags[PAIR_LOADS] else 0),
         columns=zeros(2, 6, nv),
-        gradient=zeros(4, nv),
-        factor=np.ones(tendon_points, dtype=dtype),
-        wrapped=zeros(wraps, 3),
-        sweep=np.zeros((contacts, 4)),
-        centre=np.zeros((contacts, 3)),
-        user=np.zeros(96 * user + inputs),
         known=zeros(3, nv),
-        hold=zeros(tendons, 2),
-        multiplier=zeros(loop_rows),
         closure=zeros(loop_rows, 3),
         rows=zeros(3, tendons + loop_rows, nv),
         schur=zeros(tendons + loop_rows + 1, tendons + loop_rows + 1),
-        message=zeros(4),
+        message=zeros(MESSAGES),
         spring=zeros(8, 6),
         force_v=zeros(2, nv),
         newton=zeros(5, nv),
-        zero=zeros(nv),
         sums=zeros(12),
     )

@@ -4,11 +4,14 @@ Some sixty arrays would cost several microseconds per call from Python. A header
 shape it has; `unpacker` writes, for a NamedTuple of arrays, the function that makes the views.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
+from .._call import array_at, pointer_to
 from .._jit import managed
 from .layout import Floats, Ints
 
@@ -21,17 +24,22 @@ class Packed(NamedTuple):
     buffer: Floats  # the workspace
 
 
-def pack(groups: Iterable[Any]) -> tuple[Packed, tuple[Any, ...]]:
-    """Copy all arrays of the groups (the last of which is the workspace) into three; also the groups as views of them."""
-    groups = list(groups)
-    arrays = [array for group in groups for array in group]
-    work = len(arrays) - len(groups[-1])
+def pack(groups: Sequence[tuple[Any, bool]]) -> Packed:
+    """Copy all arrays of the groups into three.
+
+    Parameters
+    ----------
+    groups : sequence of (NamedTuple, bool)
+        In the order of the header, and whether each belongs to the workspace.
+    """
+    arrays = [array for group, _written in groups for array in group]
+    work = [written for group, written in groups for _ in group]
     header = np.zeros((len(arrays), 4), dtype=np.int64)
     parts: dict[str, list[np.ndarray]] = {"ints": [], "floats": [np.zeros(1)], "buffer": [np.zeros(1)]}
     sizes = {"ints": header.size, "floats": 1, "buffer": 1}
 
     def kind(k: int) -> str:
-        return "buffer" if k >= work else "ints" if arrays[k].dtype == np.int64 else "floats"
+        return "buffer" if work[k] else "ints" if arrays[k].dtype == np.int64 else "floats"
 
     for k, array in enumerate(arrays):
         header[k, 0] = sizes[kind(k)]
@@ -39,44 +47,66 @@ def pack(groups: Iterable[Any]) -> tuple[Packed, tuple[Any, ...]]:
         parts[kind(k)].append(array.ravel())
         sizes[kind(k)] += array.size
     ints = np.concatenate([header.ravel(), *parts["ints"]])
-    packed = Packed(ints, np.concatenate(parts["floats"]), np.concatenate(parts["buffer"]))
-    views = iter(
-        getattr(packed, kind(k))[header[k, 0] : header[k, 0] + array.size].reshape(array.shape)
-        for k, array in enumerate(arrays)
-    )
-    return packed, tuple(type(group)(*(next(views) for _ in group)) for group in groups)
+    return Packed(ints, np.concatenate(parts["floats"]), np.concatenate(parts["buffer"]))
+
+
+@cache
+def _fields(group: Any) -> tuple[tuple[bool, int], ...]:
+    """Of each array of a NamedTuple class: whether it holds integers, and how many dimensions it has."""
+    hints = get_type_hints(group, include_extras=True).values()
+    return tuple((hint.__origin__ == Ints, hint.__metadata__[0]) for hint in hints)
+
+
+def views_of(packed: Packed, kinds: Sequence[tuple[Any, bool]]) -> tuple[Any, ...]:
+    """The groups of these classes as parts of the packed arrays; `kinds` as the groups of `pack`."""
+    header = packed.ints[: 4 * sum(len(kind._fields) for kind, _written in kinds)].reshape(-1, 4).tolist()
+    rows = iter(header)
+
+    def view(written: bool, integers: bool, dimensions: int) -> np.ndarray:
+        first, *shape = next(rows)
+        source = packed.buffer if written else packed.ints if integers else packed.floats
+        shape = shape[:dimensions]
+        return source[first : first + math.prod(shape)].reshape(shape)
+
+    return tuple(kind(*(view(written, *field) for field in _fields(kind))) for kind, written in kinds)
+
+
+# Views are made of a pointer and a shape: slicing and reshaping would count references and check lengths, some 40 ns each.
 
 
 @managed
 def view1(ints, source, k):
     """The k-th array, one-dimensional."""
-    o = ints[4 * k]
-    return source[o : o + ints[4 * k + 1]]
+    return array_at(pointer_to(source, ints[4 * k]), (ints[4 * k + 1],))
 
 
 @managed
 def view2(ints, source, k):
     """The k-th array, two-dimensional."""
-    o, a, b = ints[4 * k], ints[4 * k + 1], ints[4 * k + 2]
-    return source[o : o + a * b].reshape((a, b))
+    return array_at(pointer_to(source, ints[4 * k]), (ints[4 * k + 1], ints[4 * k + 2]))
 
 
 @managed
 def view3(ints, source, k):
     """The k-th array, three-dimensional."""
-    o, a, b, c = ints[4 * k], ints[4 * k + 1], ints[4 * k + 2], ints[4 * k + 3]
-    return source[o : o + a * b * c].reshape((a, b, c))
+    return array_at(pointer_to(source, ints[4 * k]), (ints[4 * k + 1], ints[4 * k + 2], ints[4 * k + 3]))
 
 
-def unpacker(group: Any, first: int) -> Any:
-    """The compiled function (ints, floats) → `group` as views, if its arrays are numbered from `first`."""
+@cache
+def unpacker(group: Any, first: int | None = None) -> Any:
+    """The compiled function (ints, floats) → `group` as views, if its arrays are numbered from `first`.
+
+    Without `first` the function takes it as a third argument: (ints, floats, first) → `group`.
+    """
     names: dict[str, Any] = {"Group": group, "view1": view1, "view2": view2, "view3": view3}
     views = []
-    for k, hint in enumerate(get_type_hints(group, include_extras=True).values()):
-        names[f"k{k}"] = np.int64(first + k)  # not a Python int: numba would compile the views once per number
-        source = "ints" if hint.__origin__ == Ints else "floats"
-        views.append(f"view{hint.__metadata__[0]}(ints, {source}, k{k})")
+    for k, (integers, dimensions) in enumerate(_fields(group)):
+        # not a Python int: numba would compile a view per number
+        names[f"k{k}"] = np.int64(k if first is None else first + k)
+        source = "ints" if integers else "floats"
+        views.append(f"view{dimensions}(ints, {source}, {f'k{k}' if first is not None else f'first + k{k}'})")
     # A name of its own: two functions of one name, one compiled and one from the cache, could be taken for each other.
-    name = f"unpack_{group.__name__.lower()}"
-    exec(f"def {name}(ints, floats):\n    return Group({', '.join(views)})\n", names)
+    name = f"unpack_{group.__module__.replace('.', '_')}_{group.__name__.lower()}{'' if first is not None else '_at'}"
+    arguments = "ints, floats" if first is not None else "ints, floats, first"
+    exec(f"def {name}({arguments}):\n    return Group({', '.join(views)})\n", names)
     return managed(names[name])

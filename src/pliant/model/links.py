@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -206,6 +206,15 @@ class Rod:
         self.reference(X)
         self.stiffness_at(X), self.inertia_at(X), self.damping_at(X)
 
+    def revised(self, name: str, value: Any) -> Rod:
+        """The rod with another value of one field; what does not depend on it is not checked again."""
+        quick = name in ("section", "material") and value is not None
+        if not quick:
+            return replace(self, **{name: value})
+        other = object.__new__(Rod)
+        other.__dict__.update(self.__dict__, **{name: value})
+        return other
+
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """Increasing X inside (0, 1) where a strain basis loses smoothness or the section jumps: ends of elements."""
@@ -279,10 +288,30 @@ class Rod:
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body: its inertia and, for drawing and contact, its shape."""
+    """A rigid body: its inertia and, for drawing and contact, its shape.
+
+    `uniform` says that the inertia follows from the shape and a mass, or from the shape and `density` [kg/m³].
+    """
 
     inertia: Inertia | None
     shape: Shape | None = None
+    density: float | None = field(default=None, compare=False)
+    uniform: bool = field(default=False, compare=False)
+
+    def revised(self, name: str, value: Any) -> Body:
+        """The body with another shape, density, mass or centre of mass (of a uniform body), or inertia."""
+        if not self.uniform:
+            return replace(self, **{name: value})
+        assert self.inertia is not None
+        given = {
+            "shape": self.shape,
+            "density": self.density,
+            "mass": self.inertia.mass,
+            "com": self.inertia.com,
+            name: value,
+        }
+        del given["mass" if self.density is not None else "density"]
+        return Body(Inertia.of(**given), given["shape"], given.get("density"), uniform=True)
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .links import Frame
 from .pose import Pose
-from .shapes import Box, Cylinder, Shape, Sphere
+from .shapes import Shape
+from .units import Input
 from .validate import choice, flag, interval, non_negative, positive, vector
 
-__all__ = ["FIELD", "Contact", "Dipole", "DistributedWrench", "HalfSpace", "Obstacle", "PointWrench"]
+__all__ = ["FIELD", "Contact", "Dipole", "DistributedWrench", "Load", "Obstacle", "PointWrench"]
 
 Array = NDArray[np.float64]
 Axes = Literal["world", "body"]
 FIELD = ("field_x", "field_y", "field_z")  # inputs of the uniform field that acts on dipoles [T]
 Density = ArrayLike | Callable[[float], ArrayLike]
+
+
+class Load:
+    """Base of the descriptions of a family of loads that is not part of the package; see "Extending pliant".
+
+    A description is a frozen dataclass that checks its values. `robot.add_load(name, description)` adds it to a robot.
+
+    Attributes
+    ----------
+    family : Family
+        Of the class: what turns its descriptions into tables and computes with them (`pliant.compile.family.Family`).
+    """
+
+    family: ClassVar[Any]
+
+    def inputs(self, name: str) -> Iterable[Input]:
+        """Its inputs, if it was added to a robot under that name; none unless a class says otherwise."""
+        return ()
+
+    def frames(self) -> Iterable[Frame]:
+        """Where it acts; inside a rod these become computational points."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +176,6 @@ def _vectors(name: str, value: Density, X: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class HalfSpace(Shape):
-    """Everything below the plane z = 0 of its frame: a floor, or a wall."""
-
-    @property
-    def volume(self) -> float:
-        """Infinite."""
-        return np.inf
-
-
-@dataclass(frozen=True)
 class Obstacle:
     """A shape that the robot can touch, fixed to the world or to one of its links.
 
@@ -184,11 +197,16 @@ class Obstacle:
 
     def __post_init__(self) -> None:
         """Check the shape."""
-        if not isinstance(self.shape, (HalfSpace, Sphere, Cylinder, Box)):
+        distance = self.shape.distance() if isinstance(self.shape, Shape) else None
+        if distance is None:
             raise TypeError(f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, Sphere, Cylinder or Box.")
         object.__setattr__(self, "inside", flag("inside", self.inside))
-        if self.inside and isinstance(self.shape, HalfSpace):
+        if self.inside and distance.primitive == "half-space":
             raise ValueError("inside=True makes no sense for a half-space; turn it over instead.")
+        if self.inside and not distance.cavity:
+            raise ValueError(
+                f"inside=True is not allowed: {self.shape!r} cannot be a cavity; use Sphere, Cylinder or Box."
+            )
 
 
 @dataclass(frozen=True)

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .joints import Cylindrical, Fixed, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
-from .links import Frame
+from .joints import Fixed, Joint
+from .joints.constraints import Constraint
+from .links import Frame, Link
 
-__all__ = ["ROW_UNITS", "Loop", "LoopRow"]
+if TYPE_CHECKING:
+    from .robot import Robot
 
-Array = NDArray[np.float64]
+__all__ = ["NO_SPRING", "Loop", "add_loop"]
+
 NO_SPRING = (
     "The joint of a loop only constrains; it has no spring, damper or rest position of its own. Give them to a joint of the "
     "tree, or add a body on a joint with them and close the loop on that body."
 )
-LoopRow = tuple[str, Array, str]  # kind ("point", "angle", "helix"), ten numbers, what it fixes
-ROW_UNITS = {"point": "m", "angle": "rad", "helix": "m"}
-"""Units of the values of constraints by their kind; their multipliers are the forces that go with them."""
-
-
-def _unit(k: int) -> Array:
-    return np.eye(3)[k]
-
-
-def _normals(axis: Array) -> tuple[Array, Array]:
-    """Two unit vectors that make a right-handed frame with `axis`."""
-    first = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    first /= np.linalg.norm(first)
-    return first, np.cross(axis, first)
 
 
 @dataclass(frozen=True)
@@ -64,58 +53,55 @@ class Loop:
         if self.a.link == self.b.link and self.a.X == self.b.X:
             raise ValueError("both frames are fixed to each other; a loop needs two different places.")
 
-    def rows(self) -> list[LoopRow]:
+    def rows(self) -> list[Constraint]:
         """The constraints: kind, data of the kernel, description."""
-        joint = self.joint
-        out: list[LoopRow] = []
+        try:
+            rows = self.joint.constraints()
+        except NotImplementedError:
+            raise TypeError(
+                f"joint = {self.joint!r} does not say what it constrains, so it closes no loop: give its class a method "
+                "constraints()."
+            ) from None
+        if not rows:
+            raise TypeError(f"joint = {self.joint!r} constrains nothing, so it closes no loop.")
+        return rows
 
-        def point(c: Array, what: str) -> None:
-            out.append(("point", np.concatenate([c, np.zeros(7)]), what))
 
-        def angle(a: Array, b: Array, what: str) -> None:
-            out.append(("angle", np.concatenate([a, b, np.zeros(3), [a @ b]]), what))
+def add_loop(
+    self: Robot, name: str, a: Link | Frame | str, b: Link | Frame | str | None = None, *, joint: Joint | None = None
+) -> Loop:
+    """Close a loop by a joint between two frames; see `Loop`.
 
-        def all_points() -> None:
-            for k, name in enumerate("xyz"):
-                point(_unit(k), f"position {name}")
+    Parameters
+    ----------
+    name : str
+    a, b : link, frame or name
+        The frames that the joint connects; the world if b is left out.
+    joint : Joint, optional
+        What may still move; fixed if left out. Without stiffness, damping and rest, which a loop does not have.
 
-        def all_angles() -> None:
-            for k, name in ((0, "z"), (1, "x"), (2, "y")):
-                angle(_unit(k), _unit((k + 1) % 3), f"rotation {name}")
-
-        def aligned(axis: Array) -> tuple[Array, Array]:
-            first, second = _normals(axis)
-            angle(first, axis, "tilt 1")
-            angle(second, axis, "tilt 2")
-            return first, second
-
-        if isinstance(joint, Fixed):
-            all_points()
-            all_angles()
-        elif isinstance(joint, Spherical):
-            all_points()
-        elif isinstance(joint, Revolute):
-            all_points()
-            aligned(joint.screws[0][:3])
-        elif isinstance(joint, Universal):
-            all_points()
-            angle(joint.screws[0][:3], joint.screws[1][:3], "angle of the axes")
-        elif isinstance(joint, Prismatic):
-            first, second = _normals(joint.screws[0][3:])
-            point(first, "offset 1")
-            point(second, "offset 2")
-            all_angles()
-        elif isinstance(joint, (Cylindrical, Helical)):
-            axis = joint.screws[0][:3]
-            first, second = aligned(axis)
-            point(first, "offset 1")
-            point(second, "offset 2")
-            if isinstance(joint, Helical):
-                out.append(("helix", np.concatenate([axis, first, second, [joint.pitch / (2 * np.pi)]]), "lead"))
-        elif isinstance(joint, Planar):
-            axis = joint.screws[2][:3]
-            aligned(axis)
-            point(axis, "height")
-        else:
-            raise TypeError(f"joint = {joint!r} constrains nothing, so it closes no loop.")
-        return out
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> robot = pl.Robot("two bars")
+    >>> bars = [
+    ...     robot.add_body(
+    ...         f"bar{k}", offset=(0, y, 0), joint=pl.Revolute("z"),
+    ...         shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0),
+    ...     )
+    ...     for k, y in enumerate((-0.1, 0.1))
+    ... ]
+    >>> ends = [bar.at((0.4, 0, 0)) for bar in bars]
+    >>> loop = robot.add_loop("pin", *ends, joint=pl.Revolute("z"))
+    >>> robot.compile().loop_rows[:2]
+    ('pin: position x', 'pin: position y')
+    """
+    self._check_name(name)
+    if joint is not None and not isinstance(joint, Joint):
+        raise TypeError(f"loop {name!r}: joint = {joint!r} must be a joint such as Revolute('z').")
+    try:
+        loop = Loop(self.resolve(a, field="a"), self.resolve(b, field="b"), Fixed() if joint is None else joint)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"loop {name!r}: {error}") from None
+    self.loops[name] = loop
+    return loop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -9,19 +10,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
-from .closed import Closed
 from .cost import check_robot
-from .driven import Driven
+from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stress, add_tendon
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
-from .loads import FIELD, Contact, Dipole, DistributedWrench, Obstacle, PointWrench
-from .loops import Loop
+from .loads import FIELD, Contact, Dipole, DistributedWrench, Load, Obstacle, PointWrench
+from .loops import Loop, add_loop
+from .parameters import Parameter, Parameters, parameters_of, revised
 from .pose import PoseLike, as_pose
 from .rods.sections import Material, Section
 from .rods.strains import STRAIN_NAMES, Strains
 from .shapes import Inertia, Shape
-from .surroundings import Surroundings
+from .surroundings import (
+    add_contact,
+    add_dipole,
+    add_distributed_wrench,
+    add_hydrodynamics,
+    add_load,
+    add_obstacle,
+    add_wrench,
+    set_fluid,
+)
 from .user import UserLoad
 from .validate import name as checked_name
 from .validate import shown, text, unknown_name, vector
@@ -44,10 +54,11 @@ _NAMED = (
     "contacts",
     "user_loads",
     "loops",
+    "loads",
 )
 
 
-class Robot(Driven, Surroundings, Closed):
+class Robot:
     """A tree of rods and rigid bodies, with what drives it and what acts on it.
 
     Parameters
@@ -89,6 +100,16 @@ class Robot(Driven, Surroundings, Closed):
         self.contacts: dict[str, Contact] = {}
         self.loops: dict[str, Loop] = {}
         self.user_loads: dict[str, tuple[UserLoad, tuple[Frame | str, ...]]] = {}
+        self.loads: dict[str, Load] = {}
+
+    # ------------------------------------------------------------ what drives it, what acts on it: see the files of their names
+
+    add_tendon, add_push_rod, add_chamber = add_tendon, add_push_rod, add_chamber
+    add_stress, add_motor, add_motion = add_stress, add_motor, add_motion
+    add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
+    set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics
+    add_obstacle, add_contact = add_obstacle, add_contact
+    add_load, add_loop = add_load, add_loop
 
     # ------------------------------------------------------------ building
 
@@ -236,7 +257,8 @@ class Robot(Driven, Surroundings, Closed):
         (7, 8)
         """
         try:
-            body = Body(_body_inertia(shape, mass, density, com, inertia), shape)
+            found = _body_inertia(shape, mass, density, com, inertia)
+            body = Body(found, shape, density, uniform=shape is not None and inertia is None)
         except (TypeError, ValueError) as error:
             raise type(error)(f"body {name!r}: {error}") from None
         return self._add(name, body, parent, joint, offset, offset_after)
@@ -292,6 +314,7 @@ class Robot(Driven, Surroundings, Closed):
         checked_name(name)
         named = [self.frames, *(getattr(self, kind) for kind in _NAMED)]
         inputs = [own for load, _places in self.user_loads.values() for own in load.inputs]
+        inputs += [own.name for label, load in self.loads.items() for own in load.inputs(label)]
         if self.dipoles and name in FIELD:
             raise ValueError(f"the name {name!r} is taken already: it is an input of the field that acts on dipoles.")
         if any(name in group for group in named) or name in inputs or any(link.name == name for link in self.links):
@@ -370,6 +393,52 @@ class Robot(Driven, Surroundings, Closed):
             if link.is_rod:
                 names += [f"{link.name}.base", f"{link.name}.tip"]
         return names
+
+    # ------------------------------------------------------------ parameters
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Attributes that hold named parts besides links and frames."""
+        return _NAMED
+
+    @property
+    def parameters(self) -> Parameters:
+        """Every number of the description that can be changed by name, with its value and unit."""
+        return Parameters(parameters_of(self))
+
+    def with_parameters(self, values: Mapping[str, float]) -> Robot:
+        """A robot with other values of some parameters, by name; see `parameters`.
+
+        A uniform body stays uniform: another size or density gives it another mass and inertia, another mass another inertia.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> longer = robot.with_parameters({"arm.length": 0.5, "gravity.z": 0.0})
+        >>> longer.parameters["arm.length"], robot.parameters["arm.length"]
+        (0.5, 0.4)
+        """
+        return self.revised(parameters_of(self), values)
+
+    def revised(self, found: Mapping[str, Parameter], values: Mapping[str, float]) -> Robot:
+        """The same, with the parameters found before."""
+        out = self.copy()
+        for name, value in values.items():
+            if name not in found:
+                raise unknown_name("parameter", str(name), found)
+            where, key, *_rest = found[name].path
+            if key is None:
+                setattr(out, where, revised(getattr(out, where), found[name], value))
+            else:
+                group = getattr(out, where)
+                group[key] = revised(group[key], found[name], value)
+        return out
 
     # ------------------------------------------------------------ results
 

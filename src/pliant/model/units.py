@@ -1,21 +1,23 @@
 """Units of coordinates, velocities, generalised forces and inputs: asked from the parts that have them, and from nowhere else.
 
 Joints, strains and actuators state their units (`Joint.dof_units`, `STRAIN_UNITS`, `input_unit` of tendons, motors, …).
-Here they are put in the order of the system. "–" is a number without unit, "" one whose unit nobody stated.
+Here they are put in the order of the system; of inputs the families of loads do that (`compile.families`). "–" is a number without unit, "" one whose unit nobody stated.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .links import Rod
-from .loads import FIELD
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS
 
 if TYPE_CHECKING:
     from .robot import Robot
 
-__all__ = ["ACCELERATIONS", "FORCES", "RATES", "coordinates", "dofs", "input_units"]
+__all__ = ["ACCELERATIONS", "FORCES", "RATES", "Input", "coordinates", "dofs"]
 
 RATES = {"rad": "rad/s", "m": "m/s", "rad/m": "rad/(m s)", "–": "1/s"}
 """Of the velocity of a coordinate, by its own unit."""
@@ -23,6 +25,28 @@ ACCELERATIONS = {"rad": "rad/s²", "m": "m/s²", "rad/m": "rad/(m s²)", "–": 
 """Likewise of the acceleration."""
 FORCES = {"rad": "N m", "m": "N", "rad/m": "N m²", "–": "N m"}
 """Likewise of the generalised force, whose product with the coordinate is a work [J]."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of a robot.
+
+    Attributes
+    ----------
+    name : str
+    unit : str
+        Of its value; "–" for a number without unit, "" if nobody stated one.
+    lower, upper : float
+        Smallest and largest value that is allowed.
+    reason : str
+        Why so, for the error that a value beyond them is.
+    """
+
+    name: str
+    unit: str = ""
+    lower: float = -np.inf
+    upper: float = np.inf
+    reason: str = ""
 
 
 def coordinates(robot: Robot) -> dict[str, str]:
@@ -54,16 +78,3 @@ def _strains(content: object) -> list[tuple[str, str]]:
         if basis is not None
         for k in range(basis.size)
     ]
-
-
-def input_units(robot: Robot) -> dict[str, str]:
-    """Units of all inputs by name, in order: tendons, motors, stresses, wrenches, the field, inputs of user loads."""
-    out = {name: tendon.input_unit for name, tendon in robot.tendons.items()}
-    out |= {name: motor.input_unit(robot.link(motor.link).joint) for name, motor in robot.motors.items()}
-    out |= {name: stress.input_unit for name, stress in robot.stresses.items()}
-    out |= {name: wrench.input_unit for name, wrench in robot.wrenches.items() if not wrench.constant}
-    if robot.dipoles:
-        out |= dict.fromkeys(FIELD, "T")
-    for load, _places in robot.user_loads.values():
-        out |= dict(zip(load.inputs, load.input_units))
-    return out

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from threading import get_ident
 from typing import Any, overload
 
 import numpy as np
@@ -83,7 +84,15 @@ class UserLoad:
         object.__setattr__(self, "input_units", _units(self.input_units, self.inputs))
         object.__setattr__(self, "compiled", flag("compiled", self.compiled))
         object.__setattr__(self, "scales", _scales(self.scales))
-        object.__setattr__(self, "_errors", [])
+        object.__setattr__(self, "_errors", {})  # by thread: several may call the function at once
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was given; the C function and its address belong to this process."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As given."""
+        vars(self).update(state, _errors={})
 
     @property
     def name(self) -> str:
@@ -93,18 +102,18 @@ class UserLoad:
     @cached_property
     def _callback(self) -> Any:
         """The C function, alive as long as the load."""
-        from .. import _call
+        from .. import _call, _numba
 
         k = len(self.inputs)
         if not self.compiled:
             return _call.python_callback(self._guarded(self._fill), k)
         fill = _call.per_point(self.function, self.derivatives, self.scales)
-        if _call.INTERPRETED:
+        if _numba.INTERPRETED:
             return _call.python_callback(self._guarded(fill), k)
         try:
             return _call.compiled_callback(fill, k)
         except Exception as error:
-            if not _call.cannot_compile(error):
+            if not _numba.cannot_compile(error):
                 raise
             raise TypeError(
                 f"load {self.name!r} cannot be compiled: its function takes (R, x, omega, velocity, inputs, moment, "
@@ -124,13 +133,12 @@ class UserLoad:
 
     @property
     def error(self) -> BaseException | None:
-        """The first exception since the last `raise_error`, if any."""
-        return self._errors[0] if self._errors else None  # type: ignore[attr-defined]
+        """The first exception in this thread since the last `raise_error`, if any."""
+        return self._errors.get(get_ident())  # type: ignore[attr-defined]
 
     def raise_error(self) -> None:
         """Raise and forget the exception that the function raised while a kernel called it, if any."""
-        error = self.error
-        self._errors.clear()  # type: ignore[attr-defined]
+        error = self._errors.pop(get_ident(), None)  # type: ignore[attr-defined]
         if error is not None:
             raise error
 
@@ -141,8 +149,7 @@ class UserLoad:
             try:
                 fill(n, want, *arrays)
             except BaseException as error:  # an interrupt from the keyboard, too, would be lost in the kernel
-                if not self._errors:  # type: ignore[attr-defined]
-                    self._errors.append(error)  # type: ignore[attr-defined]
+                self._errors.setdefault(get_ident(), error)  # type: ignore[attr-defined]
                 for array in arrays[3:]:
                     array[...] = np.nan
 

@@ -127,18 +127,15 @@ def reals(field: str, value: object, *, hint: str = "") -> NDArray[np.float64]:
 
     Text, True and False, complex numbers and rows of different lengths are errors; NaN and infinity are not.
     """
-    wrong = TypeError(f"{field} = {shown(value)} is not an array of real numbers. {hint}".rstrip())
     try:
         array = np.array(value)
     except Exception:  # rows of different lengths, or a class with ideas of its own
-        raise wrong from None
+        array = np.array(None)
     if array.dtype.kind in "fiu" and not _has_flags(value):
         return array.astype(np.float64)
-    if array.dtype.kind != "O" or array.size == 0:
-        raise wrong
-    entries = [_real(entry) for entry in array.flat]
-    if None in entries:
-        raise wrong
+    entries = [_real(entry) for entry in array.flat] if array.dtype.kind == "O" else []
+    if not entries or None in entries:
+        raise TypeError(f"{field} = {shown(value)} is not an array of real numbers. {hint}".rstrip())
     return np.array(entries, dtype=np.float64).reshape(array.shape)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
-from ..system import System
+from ..system import AS_DESCRIBED, Given, System
 
 __all__ = ["Balance", "measure", "static_tangent"]
 
@@ -17,12 +17,17 @@ ROUNDING = 1e-13  # a relative residual below this is zero
 
 
 def static_tangent(
-    system: System, q: Array, u: Array, tau: Array, weights: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    system: System,
+    q: Array,
+    u: Array,
+    tau: Array,
+    weights: tuple[float, float, float] = (1.0, 0.0, 0.0),
+    given: Given = AS_DESCRIBED,
 ) -> tuple[Array, Array]:
     """Residual at rest and its derivative (weights as of `System.residual_tangent`), for tensions of any sign."""
     r, K, p = np.empty(system.nv), np.empty((1, system.nv, system.nv)), np.zeros(engine.PARAMETERS)
     p[:3] = weights
-    system.run_job(engine.TANGENT, q, u=u, tau=tau, force=r, p=p, S=K)
+    system.run_job(engine.TANGENT, q, u=u, tau=tau, force=r, p=p, S=K, given=given)
     return r, K[0]
 
 
@@ -44,6 +49,7 @@ class Balance:
     tau: Array
     r: Array
     force: float
+    given: Given = AS_DESCRIBED
 
     @property
     def imbalance(self) -> float:
@@ -68,22 +74,25 @@ class Balance:
         rng = np.random.default_rng(0)
         moves = 0.5 * scale * rng.choice([-1.0, 1.0], size=(3, self.system.nv))
         forces = [
-            measure(self.system, self.system.integrate(self.q, sign * move), self.u, self.tau).force
+            measure(self.system, self.system.integrate(self.q, sign * move), self.u, self.tau, given=self.given).force
             for move in moves
             for sign in (1.0, -1.0)
         ]
         return min(forces) if np.all(np.isfinite(forces)) else 0.0
 
 
-def measure(system: System, q: Array, u: Array, tau: Array, constraint: Array | None = None) -> Balance:
+def measure(
+    system: System, q: Array, u: Array, tau: Array, constraint: Array | None = None, given: Given = AS_DESCRIBED
+) -> Balance:
     """The balance at q; `constraint` (rows, nv) are forces of loops, which count one by one."""
     scale = np.where(system.known, 0.0, system.internal.scale)
     r = np.empty(system.nv)
-    system.run_job(engine.RESIDUAL, q, u=u, tau=tau, force=r)
-    elastic, weight = system.elastic_forces(q), system.gravity_forces(q)
+    system.run_job(engine.RESIDUAL, q, u=u, tau=tau, force=r, given=given)
+    elastic, weight = system.elastic_forces(q), np.empty(system.nv)
+    system.run_job(engine.ID, q, force=weight, given=given)
     with np.errstate(all="ignore"):
         parts = np.array([r, elastic, weight, r - elastic - weight + tau, tau])
         if constraint is not None:
             parts = np.vstack([parts, constraint])
         force = float(np.abs(scale * parts).max(initial=0.0))
-    return Balance(system, q, u, tau, scale * r, force if np.isfinite(force) else np.inf)
+    return Balance(system, q, u, tau, scale * r, force if np.isfinite(force) else np.inf, given)

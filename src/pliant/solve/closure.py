@@ -7,6 +7,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..system import System, needs_system
+from ..system.dynamics import tree_acceleration
+from ..system.forces import closure
 
 __all__ = [
     "close",
@@ -120,11 +122,8 @@ def constrained_acceleration(
     baumgarte: float = 0.0,
 ) -> tuple[Array, Array]:
     """Acceleration and multipliers of the index-1 form: ``G a = −Ġ v − 2 ė/T − e/T²`` (T = baumgarte, none if 0)."""
-    multiplier = system.multipliers
-    multiplier[:] = 0.0
-    a = system.tree_acceleration(q, v, tau, u=u, prescribed=prescribed)
-    values, G = system.closure(q, v)
-    rates = system.closure_rates
+    a = tree_acceleration(system, q, v, tau, u, prescribed, "auto")
+    values, G, rates = closure(system, q, v)
     target = -rates[:, 1]
     if baumgarte > 0.0:
         target = target - 2.0 * rates[:, 0] / baumgarte - values / baumgarte**2
@@ -133,8 +132,7 @@ def constrained_acceleration(
     mass = system.mass_matrix(q)[np.ix_(free, free)]
     X[free] = np.linalg.solve(mass, G.T[free])
     force = _solve(G @ X, target - G @ a)
-    multiplier[:] = force
-    return a + X @ force, force.copy()
+    return a + X @ force, force
 
 
 def null_space(G: Array) -> Array:

@@ -13,8 +13,8 @@ import numpy as np
 from ..system import System
 
 if TYPE_CHECKING:
+    from .methods import Integrator
     from .result import Statistics
-    from .steppers import Stepper
 
 __all__ = ["Clock", "OutOfTime", "Progress", "Watch", "duration_text"]
 
@@ -101,7 +101,7 @@ class Watch:
         self._asked = False
         self._next, self._pause = self.PATIENCE, 6.0 * self.PATIENCE
 
-    def look(self, stepper: Stepper) -> None:
+    def look(self, stepper: Integrator) -> None:
         """Called after every step."""
         now = self.clock.elapsed
         if now < self._due:
@@ -130,7 +130,7 @@ class Watch:
         self.progress.say(f"this run is slow: {pace}. {reason} Ctrl-C or max_wall_time end it with what it has.")
         self._next, self._pause = now + self._pause, 3.0 * self._pause
 
-    def _reasons(self, stepper: Stepper, tally: Counter[tuple[int, bool]] | None) -> list[str]:
+    def _reasons(self, stepper: Integrator, tally: Counter[tuple[int, bool]] | None) -> list[str]:
         """Which coordinate limits the steps, what is in contact, what to change."""
         out: list[str] = []
         advice: list[str] = []
@@ -165,7 +165,7 @@ class Watch:
         return [*out, f"What may help: {'; '.join(advice)}."]
 
 
-def contacts_now(system: System, stepper: Stepper) -> str:
+def contacts_now(system: System, stepper: Integrator) -> str:
     """A sentence about what carries a force at the state of a stepper; empty if nothing touches."""
     found = system.contacts(stepper.q, stepper.v)
     forces = {name: float(found.of(name).normal_force.sum()) for name in dict.fromkeys(found.name)}

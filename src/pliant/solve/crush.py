@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.loads.tendons import L_N, L_PHI, L_TENDON, L_V, V_FRICTION
-from ..system import System
+from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
 
@@ -71,7 +71,7 @@ class _Paths:
         return t, np.where(self.tension > 0.0, np.linalg.norm(t, axis=1), np.inf)
 
 
-def find_crush(system: System, q: Array, u: Array, tau: Array) -> Crush | None:
+def find_crush(system: System, q: Array, u: Array, tau: Array, given: Given = AS_DESCRIBED) -> Crush | None:
     """A crushed state of least energy near q, proven by its forces; None if there is none."""
     if not len(system.tendons.point) or not np.all(np.isfinite(q)):
         return None
@@ -88,7 +88,7 @@ def find_crush(system: System, q: Array, u: Array, tau: Array) -> Crush | None:
         unit = np.where(size[held, None] > 0.0, t[held] / np.maximum(size[held, None], 1e-300), np.eye(3)[0])
         rows = (paths.J[held] * scale).reshape(-1, system.nv)
         q = system.integrate(q, -scale * np.linalg.lstsq(rows, (t[held] - _LEFT * unit).ravel(), rcond=1e-10)[0])
-        r, K = static_tangent(system, q, u, tau)
+        r, K = static_tangent(system, q, u, tau, given=given)
         r, K = scale * r, scale[:, None] * K * scale
         if not (np.all(np.isfinite(r)) and np.all(np.isfinite(K))):
             return None
@@ -97,11 +97,13 @@ def find_crush(system: System, q: Array, u: Array, tau: Array) -> Crush | None:
         down, curve = Z.T @ r, Z.T @ K @ Z
         if not new and np.abs(down).max(initial=0.0) <= 1e-8 * np.abs(r).max():
             return _proven(system, paths, held, unit, rows, r, curve, q)
-        q = _slide(system, q, u, tau, scale, Z, down, curve)
+        q = _slide(system, q, u, tau, given, scale, Z, down, curve)
     return None
 
 
-def _slide(system: System, q: Array, u: Array, tau: Array, scale: Array, Z: Array, down: Array, curve: Array) -> Array:
+def _slide(
+    system: System, q: Array, u: Array, tau: Array, given: Given, scale: Array, Z: Array, down: Array, curve: Array
+) -> Array:
     """A Newton step along Z, halved until the force there falls."""
     try:
         step = np.linalg.solve(curve, -down)
@@ -110,7 +112,7 @@ def _slide(system: System, q: Array, u: Array, tau: Array, scale: Array, Z: Arra
     step *= min(1.0, 1.0 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
     for _ in range(12):
         trial = system.integrate(q, scale * (Z @ step))
-        if np.linalg.norm(Z.T @ (scale * static_tangent(system, trial, u, tau)[0])) < np.linalg.norm(down):
+        if np.linalg.norm(Z.T @ (scale * static_tangent(system, trial, u, tau, given=given)[0])) < np.linalg.norm(down):
             return trial
         step = 0.5 * step
     return trial

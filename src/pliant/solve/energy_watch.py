@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
-from ..system import System
+from ..system import Given, System
 
 __all__ = ["EnergyWatch"]
 
@@ -63,12 +63,22 @@ class EnergyWatch:
     EVERY = 4
 
     def __init__(
-        self, system: System, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array, atol: float
+        self,
+        system: System,
+        t: float,
+        q: Array,
+        v: Array,
+        a: Array,
+        u: Array,
+        tau: Array,
+        multipliers: Array,
+        atol: float,
     ) -> None:
         self.system = system
+        self._given = Given(multipliers)
         self._p = np.zeros(engine.PARAMETERS)
         self._known = np.flatnonzero(system.known)
-        stiffness = np.abs(np.diag(system.residual_tangent(q, v, a, u, tau)))
+        stiffness = np.abs(np.diag(system.residual_tangent(q, v, a, u, tau, multipliers=multipliers)))
         self._floor = 50.0 * float(stiffness @ (atol * system.internal.scale) ** 2)
         self._t, self._u, self._tau = t, u, tau
         self._count = 0
@@ -85,7 +95,7 @@ class EnergyWatch:
 
     def _measure(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> _Parts:
         self._p[0] = self._open
-        self.system.run_job(engine.BALANCE, q, v, a, u, tau, p=self._p)
+        self.system.run_job(engine.BALANCE, q, v, a, u, tau, p=self._p, given=self._given)
         return _Parts(*self._p[16:21].tolist())
 
     def _stands_still(self, v: Array, u: Array, tau: Array) -> bool:
@@ -96,8 +106,9 @@ class EnergyWatch:
             return False
         return not len(self._known) or not v[self._known].any()
 
-    def see(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
+    def see(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array, multipliers: Array) -> None:
         """Look at the state after an accepted step."""
+        self._given = Given(multipliers)
         if self._open:
             self._see_open(t, q, v, a, u, tau)
         elif not self._stands_still(v, u, tau):

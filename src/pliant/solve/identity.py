@@ -15,7 +15,6 @@ __all__ = ["digest"]
 
 _NOISE = 1e-14  # relative to the largest entry of a column: what another processor may find instead of zero
 _BITS = 2.0**30
-_ADDRESS = 2  # column of User.load
 
 
 def digest(system: System) -> str:
@@ -33,9 +32,8 @@ def digest(system: System) -> str:
         "user": [[name, load.name, *load.inputs] for name, (load, _) in system.robot.user_loads.items()],
     }
     out = hashlib.sha256(json.dumps(names).encode())
-    user = system.user._replace(load=np.delete(system.user.load, _ADDRESS, axis=1))
-    tables = system.tables, system.internal, system.tendons, system.efforts, system.wrenches, system.water
-    for group in (*tables, system.contact, user, system.loops):
+    loads = [family.lasting(system.loads[family.name]) for family in system.families]
+    for group in (system.tables, system.internal, *loads):
         for name, array in zip(group._fields, group):
             out.update(f"{type(group).__name__}.{name} {array.shape} ".encode())
             out.update(_bytes(array))

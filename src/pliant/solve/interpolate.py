@@ -16,13 +16,10 @@ Array = NDArray[np.float64]
 def _chart_rate(system: System, x: Array, v: Array, *, inverse: bool) -> Array:
     """Between the rate of the chart x (with q = q₀ ⊕ x) and the velocity v: v = T(−x) ẋ on manifold joints."""
     out = v.copy()
-    for _q0, v0, free in system.internal.spatial:
-        n = 6 if free else 3
-        xi = np.zeros(6)
-        xi[:n] = -x[v0 : v0 + n]
-        T = lie.tangent(xi)[:n, :n]
-        part = v[v0 : v0 + n]
-        out[v0 : v0 + n] = np.linalg.solve(T, part) if inverse else T @ part
+    for joint in system.manifold_joints:
+        n = joint.group.nv
+        T = lie.tangent(joint.group.twist(-x[joint.v]))[:n, :n]
+        out[joint.v] = np.linalg.solve(T, v[joint.v]) if inverse else T @ v[joint.v]
     return out
 
 

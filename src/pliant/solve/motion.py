@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import lie
+from ..model.joints import Group
 from ..model.pose import Pose
 from ..model.validate import unknown_name
 from ..system import System, numbers
@@ -71,11 +72,11 @@ def _differences(f: Function, t: float) -> tuple[Array, Array]:
 class _Track:
     """One prescribed motion: values (n,) in coordinates, velocities and accelerations at any time."""
 
-    def __init__(self, name: str, motion: Motion, size: int, kind: str, start: Array, t0: float) -> None:
-        self.name, self.motion, self.size, self.kind = name, motion, size, kind
+    def __init__(self, name: str, motion: Motion, size: int, group: Group | None, start: Array, t0: float) -> None:
+        self.name, self.motion, self.size, self.group = name, motion, size, group
         self._at, self._value = t0, np.array(start, dtype=float)
-        if kind != "numbers" and motion.position is None:
-            raise ValueError(f"motion {name!r}: a {kind} joint needs a position.")
+        if group is not None and motion.position is None:
+            raise ValueError(f"motion {name!r}: a {group.name} joint needs a position.")
         self(t0)
 
     def _numbers(self, f: Function, t: float, what: str) -> Array:
@@ -92,38 +93,37 @@ class _Track:
             )
         return value
 
-    def _pose(self, t: float) -> Array:
+    def _pose(self, t: float, group: Group) -> Array:
         assert self.motion.position is not None
         value = self.motion.position(t)
         try:
             g = value.matrix if isinstance(value, Pose) else numbers("position", value)
         except TypeError:
             g = np.zeros(0)
-        wanted = (4, 4) if self.kind == "free" else (3, 3)
-        if self.kind == "spherical" and g.shape == (4, 4):
-            g = g[:3, :3]
-        if g.shape != wanted or not np.all(np.isfinite(g)):
+        n = group.size
+        if g.shape == (4, 4):
+            g = g[:n, :n]
+        if g.shape != (n, n) or not np.all(np.isfinite(g)):
             raise ValueError(
-                f"motion {self.name!r}: its position at t = {t:g} must be a {'pose (4×4)' if wanted[0] == 4 else 'rotation (3×3)'}."
+                f"motion {self.name!r}: its position at t = {t:g} must be a {'pose (4×4)' if n == 4 else 'rotation (3×3)'}."
             )
         out = np.eye(4)
-        out[: wanted[0], : wanted[0]] = g
+        out[:n, :n] = g
         return out
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         """Coordinates, velocities, accelerations."""
         try:
-            return self._scalars(t) if self.kind == "numbers" else self._spatial(t)
+            return self._scalars(t) if self.group is None else self._spatial(t, self.group)
         except Exception as error:
             error.add_note(f"in motion {self.name!r} at t = {t:.6g} s")
             raise
 
-    def _spatial(self, t: float) -> tuple[Array, Array, Array]:
-        g = self._pose(t)
-        n = 6 if self.kind == "free" else 3
+    def _spatial(self, t: float, group: Group) -> tuple[Array, Array, Array]:
+        g = self._pose(t, group)
 
         def log(s: float) -> Array:
-            return lie.log(np.linalg.solve(g, self._pose(s)))[:n]
+            return lie.log(np.linalg.solve(g, self._pose(s, group)))[: group.nv]
 
         rate, second = _differences(log, t)
         if self.motion.velocity is not None:
@@ -134,7 +134,7 @@ class _Track:
         from scipy.spatial.transform import Rotation  # here, since it takes a while to import
 
         x, y, z, w = Rotation.from_matrix(g[:3, :3]).as_quat()
-        return np.array([w, x, y, z, *g[:3, 3]][: n + 1]), rate, second
+        return np.array([w, x, y, z, *g[:3, 3]][: group.nq]), rate, second
 
     def _scalars(self, t: float) -> tuple[Array, Array, Array]:
         m = self.motion
@@ -176,12 +176,12 @@ class MotionSet:
             names = ", ".join(map(repr, [*system.prescribed, *system.held_tendons])) or "none in this robot"
             raise TypeError(f"motion = {motion!r} must be a dictionary by the name of what is prescribed ({names}).")
         given = dict(motion or {})
-        for name, (place_q, place_v, kind) in system.prescribed.items():
+        for name, (place_q, place_v, group) in system.prescribed.items():
             value = given.pop(name, None)
             if value is None:
                 continue
             size = np.arange(system.nv)[place_v].size
-            track = _Track(name, _as_motion(value), size, kind, q[place_q], t0)
+            track = _Track(name, _as_motion(value), size, group, q[place_q], t0)
             self.joints.append((track, place_q, place_v))
         lengths = system.held_tendons
         for name, k in lengths.items():
@@ -189,7 +189,7 @@ class MotionSet:
                 system.tendon_lengths(q)[0][k : k + 1] if name not in given or _rate_only(given[name]) else np.zeros(1)
             )
             value = given.pop(name, None)
-            track = _Track(name, _as_motion(start if value is None else value), 1, "numbers", start, t0)
+            track = _Track(name, _as_motion(start if value is None else value), 1, None, start, t0)
             self.tendons.append((track, k))
         if given:
             raise unknown_name("prescribed motion", next(iter(given)), [*system.prescribed, *lengths])
@@ -206,9 +206,8 @@ class MotionSet:
         out = np.zeros(self.system.nq, dtype=bool)
         shift, known = self.system.internal.shift, self.system.known
         out[shift[known[shift[:, 1]], 0]] = True
-        for q0, v0, free in self.system.internal.spatial:
-            if known[v0]:
-                out[q0 : q0 + (7 if free else 4)] = True
+        for joint in self.system.manifold_joints:
+            out[joint.q] = known[joint.v.start]
         return out
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
-from ..system import System
+from ..system import Given, System
 from .balance import ROUNDING, measure, static_tangent
 from .closure import null_space, overdriven, redundant_constraints
 from .equilibrium import Equilibrium
@@ -40,14 +40,14 @@ class _Rows:
         ell, J = self.system.tendon_lengths(q)
         return np.concatenate([values, ell[self.tendons] - self.target]), np.vstack([G, J[self.tendons]])
 
-    def put(self, force: Array, u: Array) -> Array:
-        """Write multipliers into the system; returns the inputs with the tensions."""
-        self.system.multipliers[:] = force[: self.loops]
+    def put(self, force: Array, u: Array) -> tuple[Array, Given]:
+        """The inputs with the tensions, and what acts with the forces of loops."""
+        given = Given(force[: self.loops])
         if not self.tendons:
-            return u
+            return u, given
         u = u.copy()
         u[self.index] = -force[self.loops :]
-        return u
+        return u, given
 
 
 def mount(
@@ -115,7 +115,8 @@ def _mounted(
     goal = np.zeros(len(state.force))
 
     def judge(state: _State) -> Verdict:
-        return assess(system, state.q, rows.put(state.force, u), tau, rows(state.q)[1])
+        inputs, given = rows.put(state.force, u)
+        return assess(system, state.q, inputs, tau, rows(state.q)[1], given=given)
 
     verdict = judge(state)
     if options[2] and verdict.stability == "divergence":
@@ -129,7 +130,7 @@ def _mounted(
             if other.success and judged.held:
                 state, verdict = other, judged
                 break
-    u = rows.put(state.force, u)
+    u, _given = rows.put(state.force, u)
     extra = redundant_constraints(system, state.q)
     message = "converged" + (f" (redundant constraints: {', '.join(extra)})" if extra else "")
     message = ", ".join(filter(None, [message, verdict.summary()]))
@@ -181,11 +182,11 @@ def _constrained_newton(
     fixed = np.flatnonzero(system.known)
     merit = np.inf
     for count in range(iterations):
-        u = rows.put(force, u)
+        u, given = rows.put(force, u)
         values, G = rows(q)
-        balance = measure(system, q, u, tau, G * force[:, None])
+        balance = measure(system, q, u, tau, G * force[:, None], given)
         r, G = balance.r, G * scale
-        K = scale[:, None] * static_tangent(system, q, u, tau)[1] * scale
+        K = scale[:, None] * static_tangent(system, q, u, tau, given=given)[1] * scale
         gap = values - target
         if not (np.isfinite(balance.force) and np.all(np.isfinite(gap))):
             return _State(q, force, False, np.inf, count)
@@ -217,9 +218,9 @@ def _constrained_newton(
                 return _State(q, force, True, residual, count)
         for _ in range(12):
             trial = system.integrate(q, factor * scale * dq)
-            tried = rows.put(force + factor * dl, u)
+            tried, given = rows.put(force + factor * dl, u)
             after = np.empty(n)
-            system.run_job(engine.RESIDUAL, trial, u=tried, tau=tau, force=after)
+            system.run_job(engine.RESIDUAL, trial, u=tried, tau=tau, force=after, given=given)
             rest = np.abs(scale * after).max() / size
             new = rest + np.abs(rows(trial)[0] - target).max(initial=0.0)
             if new < 2.0 * merit or new < 1e-6 or not np.isfinite(merit):

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
 from ..model.validate import finite, integer, positive, unknown_name, vector
-from ..system import System
+from ..system import Given, System
+from .balance import static_tangent
 from .equilibrium import Equilibrium
 from .stability import assess
-from .statics import solve_statics
+from .statics import Problem, solve_problem
 
 Array = NDArray[np.float64]
 Load = Callable[[float], Mapping[str, Any]] | Mapping[str, Any]
@@ -191,8 +192,7 @@ def start_configuration(
         q = system.neutral()
     if q is None:
         u, tau, factor = vary(first)
-        with system.scaled_gravity(factor):
-            q = solve_statics(system, u, tau=tau).q
+        q = solve_problem(Problem(system, system.inputs(u), tau, gravity=factor), system.neutral())[0].q
     return q, q[held[0]] if held is not None and begin is None else first
 
 
@@ -298,10 +298,8 @@ class PathProblem:
         if self.held is not None:
             tau = tau.copy()
             tau[self.held[1]] += state.force
-        zero = np.zeros(system.nv)
-        with system.scaled_gravity(factor):
-            r = system.residual(state.q, zero, zero, u, tau)
-            A = system.residual_tangent(state.q, zero, zero, u, tau) * np.outer(s, s)
+        r, K = static_tangent(system, state.q, system.inputs(u), tau, given=Given(gravity=factor))
+        A = K * np.outer(s, s)
         du, dtau, dfactor = self.vary.rate(state.parameter, 1e-4 * self.width)
         b = -dtau
         if np.any(du):
@@ -338,8 +336,8 @@ class PathProblem:
         """Whether disturbances of a point do not grow: by its stiffness with a potential, by its motion without."""
         if point.conservative or self.system.has_potential(point.u, point.tau):
             return point.negative == 0
-        with self.system.scaled_gravity(point.gravity):
-            return assess(self.system, point.state.q, point.u, point.tau, self.held_row).held
+        given = Given(gravity=point.gravity)
+        return assess(self.system, point.state.q, point.u, point.tau, self.held_row, given=given).held
 
     def border(self, point: PathPoint, row: Array) -> Array:
         """The bordered matrix [[A, b], [row]]."""

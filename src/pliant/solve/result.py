@@ -156,7 +156,7 @@ class Result:
 
     def poses(self, frame: FrameLike) -> Array:
         """Pose of a frame at every time, (nt, 4, 4)."""
-        return np.array([self.system.pose(frame, q) for q in self.q])
+        return self.system.pose(frame, self.q)
 
     def positions(self, frame: FrameLike) -> Array:
         """Position of a frame at every time [m], (nt, 3).
@@ -220,9 +220,8 @@ class Result:
 
     def _residual(self, k: int) -> Array:
         """The residual at a stored time, with the forces of loop joints."""
-        if self.multipliers.size:
-            self.system.multipliers[:] = self.multipliers[k]
-        return self.system.residual(self.q[k], self.v[k], self.a[k], self.u[k], self.tau[k])
+        forces = self.multipliers[k] if self.multipliers.size else None
+        return self.system.residual(self.q[k], self.v[k], self.a[k], self.u[k], self.tau[k], multipliers=forces)
 
     def prescribed_forces(self) -> dict[str, Array]:
         """Generalised forces that drive prescribed joints, by the name of their motion, each (nt, dof) [N m, N].

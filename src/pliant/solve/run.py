@@ -9,14 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system import System
 from .checkpoint import Checkpoint
-from .crawl import Clock, OutOfTime, Progress, Watch
-from .drive import Drive, State, function_name
+from .crawl import OutOfTime, Progress, Watch
+from .drive import State, function_name
 from .energy_watch import EnergyWatch
+from .methods import Integrator, Problem
 from .resolution import spatial_warning
-from .result import Event, Result, Statistics
-from .steppers import Stepper
+from .result import Event, Result
 
 __all__ = ["EventFunction", "Run", "event_functions"]
 
@@ -57,22 +56,18 @@ class Run:
 
     def __init__(
         self,
-        system: System,
-        drive: Drive,
-        stepper: Stepper,
+        problem: Problem,
+        stepper: Integrator,
         times: Array | None,
         events: list[EventFunction],
-        end: float,
-        statistics: Statistics,
-        method: str,
-        clock: Clock,
         watch: Watch,
         checkpoint: Checkpoint,
-        tolerances: tuple[float, float],
     ) -> None:
-        self.system, self.drive, self.stepper, self.end = system, drive, stepper, end
-        self.functions, self.times, self.statistics, self.method = events, times, statistics, method
-        self._clock, self._watch, self._checkpoint = clock, watch, checkpoint
+        system, end = problem.system, problem.end
+        self.system, self.drive, self.stepper, self.end = system, problem.drive, stepper, end
+        self.functions, self.times, self.statistics = events, times, problem.statistics
+        self.method = stepper.name or type(stepper).__name__
+        self._clock, self._watch, self._checkpoint = problem.clock, watch, checkpoint
         self.found: list[Event] = []
         self.rows: list[Row] = []
         self.notes: list[str] = []
@@ -87,9 +82,8 @@ class Run:
             self._next = 1
         self._keep()
         s = stepper
-        system.multipliers[:] = s.multipliers
-        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, tolerances[1])
-        self._rtol = tolerances[0]
+        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, s.multipliers, problem.atol)
+        self._rtol = problem.rtol
 
     def _keep(self) -> None:
         """Keep the state after a step that went well in every respect; the run can be continued from it."""
@@ -196,8 +190,7 @@ class Run:
                 self._safe = stop.t, stop.q, stop.v, a
                 return f"stopped by event {stop.name!r} at t = {stop.t:.6g} s"
             self._keep()
-            self.system.multipliers[:] = s.multipliers
-            self._energy.see(s.t, s.q, s.v, s.a, *s.applied)
+            self._energy.see(s.t, s.q, s.v, s.a, *s.applied, s.multipliers)
             if self._energy.hopeless:
                 return f"the energy grows without a source: stopped at t = {s.t:.6g} s (see the warnings)"
             progress.show(s.t)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -17,19 +17,17 @@ from .crawl import Clock, Progress, Watch
 from .drive import Drive
 from .equilibrium import Equilibrium
 from .identity import digest
-from .implicit import AlphaMethod
 from .limits import StepOptions, check_steps, check_tolerances, output_times, time_span
+from .methods import METHODS, Integrator, Problem
+from .methods.ode import ODE_METHODS
 from .motion import MotionSet
-from .ode import ODE_METHODS
 from .result import Result, Statistics
 from .run import EventFunction, Run, event_functions
-from .steppers import FixedAlpha, OdeStepper, Stepper, VariableAlpha
 
 __all__ = ["simulate"]
 
 Array = NDArray[np.float64]
 Method = Literal["generalized-alpha", "newmark", "hht", "bdf", "radau", "lsoda", "rk45", "dop853", "cvode"]
-METHODS = ("generalized-alpha", "newmark", "hht", *ODE_METHODS)
 
 
 def simulate(
@@ -44,7 +42,7 @@ def simulate(
     start: Any = None,
     velocity: ArrayLike | None = None,
     t0: float | None = None,
-    method: Method = "generalized-alpha",
+    method: Method | Callable[[Problem], Integrator] = "generalized-alpha",
     step: float | None = None,
     rho: float | None = None,
     solver: LinearSolver = "auto",
@@ -88,7 +86,7 @@ def simulate(
     method : str
         "generalized-alpha" (default), "newmark", "hht": implicit on the manifold with the exact tangent, second order,
         stable at any step. "bdf", "radau", "lsoda", "cvode" (needs scikit-sundae): variable order with the exact
-        Jacobian, for high accuracy. "rk45", "dop853": explicit, for non-stiff systems.
+        Jacobian, for high accuracy. "rk45", "dop853": explicit, for non-stiff systems. Or an `Integrator` of your own (its class).
     step : float, optional
         Constant step [s] of the α-methods; error-controlled if left out.
     rho : float, optional
@@ -153,10 +151,11 @@ def simulate(
     'completed'
     """
     needs_system("simulate", system)
-    choice("method", method, METHODS)
+    if not callable(method):
+        choice("method", method, METHODS)
     choice("solver", solver, ("auto", "dense", "tree"))
     steps = StepOptions.checked(
-        str(method), step=step, max_step=max_step, first_step=first_step, newton_tolerance=newton_tolerance,
+        _name(method), step=step, max_step=max_step, first_step=first_step, newton_tolerance=newton_tolerance,
         explicit=method in ODE_METHODS,
     )  # fmt: skip
     clock = Clock(None if max_wall_time is None else positive("max_wall_time", max_wall_time, unit="s"))
@@ -172,51 +171,34 @@ def simulate(
     functions = event_functions(events)
     progress_line = Progress(progress, begin, end)
     saving = Checkpoint(checkpoint, checkpoint_interval, progress_line)
-    statistics = Statistics()
-    drive = Drive(system, u, tau)
-    options: dict[str, Any] = {
-        "rtol": rtol,
-        "atol": atol,
-        "statistics": statistics,
-        "largest": np.inf if steps.largest is None else steps.largest,
-        "first": steps.first,
-        "newton": steps.newton if steps.newton is not None else (0.02 if steps.constant is None else 1e-9),
-        "iterations": 10,
-        "solver": solver,
-        "motion": MotionSet(system, motion, q, begin),
-        "project": bool(project_velocity),
-        "baumgarte": 0.02 if baumgarte is None else float(baumgarte),
-        "clock": clock,
-    }
-    options["motion"].joints_at(begin, q, v, np.zeros(system.nv))
+    drive, motions = Drive(system, u, tau), MotionSet(system, motion, q, begin)
+    motions.joints_at(begin, q, v, np.zeros(system.nv))
     if system.loop_rows:
         q, v = _closed(system, q, v)
-    stepper: Stepper
-    if method in ODE_METHODS:
-        stepper = OdeStepper(system, drive, method, begin, q, v, end, options)
-        name = str(method)
-    else:
-        family = {
-            "generalized-alpha": AlphaMethod.generalized(0.8 if rho is None else rho),
-            "newmark": AlphaMethod.newmark(),
-            "hht": AlphaMethod.hht(),
-        }
-        alpha = family[method]
-        name = alpha.name
-        if steps.constant is not None:
-            stepper = FixedAlpha(system, drive, alpha, begin, q, v, options, h=steps.constant)
-        else:
-            largest = min(options["largest"], duration if steps.largest is not None else duration / 20)
-            stepper = VariableAlpha(system, drive, alpha, begin, q, v, options, largest=largest, first=steps.first)
-    watch = Watch(system, clock, progress_line, statistics, end, fixed=steps.constant is not None)
-    run = Run(
-        system, drive, stepper, times, functions, end, statistics, name, clock, watch, saving, tolerances=(rtol, atol)
-    )
+    problem = Problem(
+        system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
+        rho=0.8 if rho is None else rho, project=bool(project_velocity),
+        baumgarte=0.02 if baumgarte is None else float(baumgarte),
+    )  # fmt: skip
+    stepper = METHODS[method](problem) if isinstance(method, str) else method(problem)
+    if not isinstance(stepper, Integrator):
+        raise TypeError(
+            f"method = {method!r} must be one of {', '.join(METHODS)}, or make an Integrator from a Problem."
+        )
+    watch = Watch(system, clock, progress_line, problem.statistics, end, fixed=steps.constant is not None)
+    run = Run(problem, stepper, times, functions, watch, saving)
     return run.loop(progress_line)
 
 
+def _name(method: Method | Callable[[Problem], Integrator]) -> str:
+    """What to call a method in messages and results."""
+    return (
+        method if isinstance(method, str) else str(getattr(method, "name", "") or getattr(method, "__name__", method))
+    )
+
+
 def _no_effect(
-    system: System, method: str, rho: float | None, baumgarte: float | None, project_velocity: object
+    system: System, method: object, rho: float | None, baumgarte: float | None, project_velocity: object
 ) -> None:
     """Error for options that this run would ignore."""
     if rho is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..system import System
+from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
 
@@ -78,17 +78,20 @@ def assess(
     *,
     K: Array | None = None,
     potential: bool | None = None,
+    given: Given = AS_DESCRIBED,
 ) -> Verdict:
     """Stability of the equilibrium q under the inputs u and forces tau.
 
     Parameters
     ----------
     G : array (rows, nv), optional
-        Derivatives of what is held besides prescribed joints: loops, lengths of tendons. Their forces are in place.
+        Derivatives of what is held besides prescribed joints: loops, whose forces are in `given`, and lengths of tendons.
     K : array (nv, nv), optional
         Tangent stiffness there, if it is known; rows of prescribed coordinates may be those of the unit matrix.
     potential : bool, optional
         `System.has_potential`, if it is known.
+    given : Given
+        What acts beside u and tau.
 
     Notes
     -----
@@ -102,13 +105,13 @@ def assess(
     if not Z.shape[1]:
         return Verdict("stable", none)
     if K is None:
-        K = static_tangent(system, q, u, tau)[1]
+        K = static_tangent(system, q, u, tau, given=given)[1]
     A = Z.T @ K @ Z
     if not np.all(np.isfinite(A)):
         return Verdict("unknown", none)
     if potential:
         return _by_stiffness(system, q, A, Z)
-    D = Z.T @ static_tangent(system, q, u, tau, (0.0, 1.0, 0.0))[1] @ Z
+    D = Z.T @ static_tangent(system, q, u, tau, (0.0, 1.0, 0.0), given)[1] @ Z
     if symmetric(A) and _dissipates(D):
         return _by_stiffness(system, q, A, Z)
     return _by_motion(system, q, A, D, Z)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..kernels import engine
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
-from ..system import Inputs, System, needs_system
+from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
 from .balance import ROUNDING, Balance, measure, static_tangent
 from .crush import find_crush
 from .equilibrium import Equilibrium
@@ -22,7 +22,7 @@ from .mounting import mount
 from .resolution import spatial_warning
 from .stability import Verdict, assess, clear_pivots, name_directions
 
-__all__ = ["solve_statics"]
+__all__ = ["Problem", "solve_problem", "solve_statics"]
 
 Array = NDArray[np.float64]
 
@@ -119,7 +119,7 @@ def solve_statics(
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
     else:
-        found = _solve(problem, q0, load_steps)[0]
+        found = solve_problem(problem, q0, load_steps)[0]
     rough = spatial_warning(system, found.q, SPATIAL) if found.success else None
     return found if rough is None else replace(found, warnings=(*found.warnings, rough))
 
@@ -163,10 +163,23 @@ class Problem:
     system: System
     u: Array
     tau: Array
-    tolerance: float
-    iterations: int
-    radius: float
-    stable: bool
+    tolerance: float = 1e-10
+    iterations: int = 60
+    radius: float = 3.0
+    stable: bool = True
+    gravity: float = 1.0  # factor on gravity
+    share: float = 1.0  # of all constant loads, gravity too
+
+    @property
+    def given(self) -> Given:
+        """What acts beside inputs and forces."""
+        if self.gravity == self.share == 1.0:
+            return AS_DESCRIBED
+        return Given(gravity=self.share * self.gravity, share=self.share)
+
+    def part(self, share: float) -> Problem:
+        """With a share of all loads."""
+        return self if share == 1.0 else replace(self, u=share * self.u, tau=share * self.tau, share=share)
 
     @cached_property
     def potential(self) -> bool:
@@ -196,7 +209,7 @@ class _Attempt:
 # ---------------------------------------------------------------- one equilibrium
 
 
-def _solve(problem: Problem, q0: Array, load_steps: int | None) -> tuple[Equilibrium, Verdict]:
+def solve_problem(problem: Problem, q0: Array, load_steps: int | None = None) -> tuple[Equilibrium, Verdict]:
     """Newton, and what helps if it fails."""
     if load_steps is not None:
         steps = integer("load_steps", load_steps, minimum=1)
@@ -227,10 +240,10 @@ def _crushed(problem: Problem, failed: Equilibrium) -> Equilibrium:
     if failed.success or not problem.potential:
         return failed
     system, u, tau = problem.system, problem.u, problem.tau
-    crush = find_crush(system, failed.q, u, tau)
+    crush = find_crush(system, failed.q, u, tau, problem.given)
     if crush is None:
         return failed
-    residual = measure(system, crush.q, u, tau).residual(problem.limit)
+    residual = measure(system, crush.q, u, tau, given=problem.given).residual(problem.limit)
     return replace(failed, q=crush.q, residual=residual, message=str(crush))
 
 
@@ -240,7 +253,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
     residual, reason = attempt.residual, ""
     met = attempt.status == CONVERGED and residual <= problem.limit
     if not met or np.max(np.abs(u), initial=0.0) > _ABSURD:
-        balance = measure(system, attempt.q, u, tau)
+        balance = measure(system, attempt.q, u, tau, given=problem.given)
         residual = balance.residual(problem.limit)
         reason = _overload(problem, balance, q0)
         met = bool(residual <= problem.limit and not reason and attempt.status != NOT_FINITE)
@@ -248,7 +261,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
     if met and attempt.definite and problem.potential:
         verdict, message = Verdict("stable", verdict.directions), "converged"
     elif met:
-        verdict = assess(system, attempt.q, u, tau, K=attempt.K, potential=problem.potential)
+        verdict = assess(system, attempt.q, u, tau, K=attempt.K, potential=problem.potential, given=problem.given)
         message = ", ".join(filter(None, ["converged", verdict.summary()]))
     else:
         message = attempt.note + (reason or _unresisted(balance) or _REASONS[attempt.status])
@@ -275,7 +288,7 @@ def _overload(problem: Problem, balance: Balance, q0: Array) -> str:
     if not max(balance.force, np.max(np.abs(problem.u), initial=0.0)) > _ABSURD:
         return ""
     system = problem.system
-    force = max(balance.force, measure(system, q0, problem.u, problem.tau).force)
+    force = max(balance.force, measure(system, q0, problem.u, problem.tau, given=problem.given).force)
     stiffest = float(np.max(system.internal.scale**2 * np.diag(system.elastic_tangent(q0)), initial=0.0))
     if not np.isfinite(force) or force * 2e-16 <= _BEYOND * stiffest:
         return ""
@@ -285,11 +298,11 @@ def _overload(problem: Problem, balance: Balance, q0: Array) -> str:
     )
 
 
-def _stiffness(system: System, q: Array, u: Array, tau: Array) -> Array:
+def _stiffness(system: System, q: Array, u: Array, tau: Array, given: Given) -> Array:
     """Symmetric part of the tangent stiffness of what is free, in scaled coordinates."""
     free = np.flatnonzero(~system.known)
     scale = system.internal.scale[free]
-    K = scale[:, None] * static_tangent(system, q, u, tau)[1][np.ix_(free, free)] * scale
+    K = scale[:, None] * static_tangent(system, q, u, tau, given=given)[1][np.ix_(free, free)] * scale
     return (K + K.T) / 2
 
 
@@ -297,7 +310,7 @@ def _unresisted(balance: Balance) -> str:
     """The reason if a force acts where nothing holds, so that there is no equilibrium; "" otherwise."""
     system = balance.system
     free = np.flatnonzero(~system.known)
-    K = _stiffness(system, balance.q, balance.u, balance.tau)
+    K = _stiffness(system, balance.q, balance.u, balance.tau, balance.given)
     if not (np.isfinite(balance.force) and len(free) and np.all(np.isfinite(K))):
         return ""
     values, V = np.linalg.eigh(K)
@@ -319,14 +332,13 @@ def _unresisted(balance: Balance) -> str:
 
 def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
     """One Newton iteration to the end, with a share of all loads."""
-    system, u, tau = problem.system, share * problem.u, share * problem.tau
+    system, part = problem.system, problem.part(share)
     p = np.zeros(engine.PARAMETERS)
     p[:4] = problem.tolerance, problem.iterations, problem.radius, float(problem.stable and problem.potential)
     scale = np.where(system.known, 0.0, system.internal.scale)
-    p[4] = share * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
+    p[4] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
     solution, S = q.copy(), np.zeros((2, system.nv, system.nv))
-    with system.scaled_gravity(share, wrenches=True):
-        status = system.run_job(engine.STATICS, q.copy(), u=u, tau=tau, p=p, S=S, q1=solution)
+    status = system.run_job(engine.STATICS, q.copy(), u=part.u, tau=part.tau, p=p, S=S, q1=solution, given=part.given)
     # S[1] is the Cholesky factor of the scaled stiffness that the kernel made last
     definite = status == CONVERGED and p[20] == 1.0 and p[17] <= problem.tolerance
     definite = definite and clear_pivots(S[1], system.internal.scale**2 * S[0].diagonal())
@@ -374,9 +386,7 @@ def _left(problem: Problem, found: Equilibrium, verdict: Verdict) -> tuple[Equil
 
 def _descend(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
     """Where the forces lead, with a share of all loads; see `_follow_forces`. Without a potential Newton's method finishes."""
-    part = replace(problem, u=share * problem.u, tau=share * problem.tau)
-    with problem.system.scaled_gravity(share, wrenches=True):
-        attempt = _follow_forces(part, q)
+    attempt = _follow_forces(problem.part(share), q)
     if problem.potential or attempt.status == NOT_FINITE:
         return attempt
     finish = _newton(problem, attempt.q, share)
@@ -395,8 +405,8 @@ def _follow_forces(problem: Problem, q: Array) -> _Attempt:
     reach, falling = 0.1, 0
     count = 0
     for count in range(1, 5 * problem.iterations + 1):
-        balance = measure(system, q, problem.u, problem.tau)
-        r, K = balance.r[free], _stiffness(system, q, problem.u, problem.tau)
+        balance = measure(system, q, problem.u, problem.tau, given=problem.given)
+        r, K = balance.r[free], _stiffness(system, q, problem.u, problem.tau, problem.given)
         if not (np.isfinite(balance.force) and np.all(np.isfinite(K))):
             return _Attempt(q, int(NOT_FINITE), np.inf, count)
         values, V = np.linalg.eigh(K)
@@ -414,7 +424,9 @@ def _follow_forces(problem: Problem, q: Array) -> _Attempt:
             move = np.zeros(system.nv)
             move[free] = scale * step
             trial = system.integrate(q, move)
-            after = system.internal.scale * system.residual(trial, 0 * move, 0 * move, problem.u, problem.tau)
+            force = np.empty(system.nv)
+            system.run_job(engine.RESIDUAL, trial, u=problem.u, tau=problem.tau, force=force, given=problem.given)
+            after = system.internal.scale * force
             rises = float(after[free] @ step)
             if np.isfinite(rises) and rises <= 0.5 * abs(slope) * (length / reach if length > reach else 1.0):
                 break
@@ -441,14 +453,13 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
     index = [system.input_names.index(name) for name in system.held_tendons]
     target = np.array([lengths[k] for k in numbers])
     pushes = np.array([moved.pushes[k] for k in numbers])
-    zero = np.zeros(system.nv)
     best: Equilibrium | None = None
     miss = np.inf
     factor = 1.0
     step = np.zeros(len(numbers))
     total = 0
     for _ in range(60):
-        result, _verdict = _solve(replace(problem, u=u), q, load_steps)
+        result, _verdict = solve_problem(replace(problem, u=u), q, load_steps)
         total += result.iterations
         ell, G = system.tendon_lengths(result.q)
         gap = ell[numbers] - target
@@ -458,7 +469,7 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
             best, miss, factor = result, size, 1.0
             if size <= 1e-11 * max(1.0, float(target.max())):
                 break
-            K = system.residual_tangent(result.q, zero, zero, u, problem.tau)
+            K = static_tangent(system, result.q, u, problem.tau, given=problem.given)[1]
             K[system.known] = K[:, system.known] = 0.0
             K[system.known, system.known] = 1.0
             rows = np.where(system.known, 0.0, G[numbers])
@@ -481,7 +492,8 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
         message = f"tendon lengths could not be met: off by {miss:.3g} m"
         return replace(best, success=False, stability="unknown", warnings=(), iterations=total, message=message)
     taut = [k for k, i in zip(numbers, index) if best.u[i] != 0.0]
-    verdict = assess(system, best.q, best.u, best.tau, system.tendon_lengths(best.q)[1][taut])
+    G = system.tendon_lengths(best.q)[1][taut]
+    verdict = assess(system, best.q, best.u, best.tau, G, given=problem.given)
     message = ", ".join(filter(None, ["converged", verdict.summary()]))
     warnings = (verdict.warning(),) if problem.stable and verdict.stability != "stable" else ()
     return replace(best, stability=verdict.stability, iterations=total, message=message, warnings=warnings)

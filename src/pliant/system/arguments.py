@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["checked", "needs_system", "numbers"]
+__all__ = ["checked", "checked_rows", "needs_system", "numbers"]
 
 Array = NDArray[np.float64]
 
@@ -55,6 +55,26 @@ def checked(name: str, value: ArrayLike, size: int, system: str) -> Array:
             f"({'coordinates, nq' if name.startswith('q') else 'velocities, nv'})."
         )
     return array if array.flags.writeable else array.copy()  # kernels are compiled for writeable arrays
+
+
+def checked_rows(name: str, value: ArrayLike, size: int, system: str, rows: int | None = None) -> Array:
+    """One state (size,) or many (m, size) as rows (m, size); `rows` is how many there must be. Error if they are none of that."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        found = checked(name, value, size, system)[None]
+    else:
+        try:
+            found = np.ascontiguousarray(numbers(name, value))
+        except TypeError:
+            raise TypeError(
+                f"{name} = {_shown(value)} must be a vector of {size} real numbers, or rows of such."
+            ) from None
+        if found.ndim == 1:
+            found = checked(name, found, size, system)[None]
+        elif found.ndim != 2 or found.shape[1] != size:
+            raise ValueError(f"{name} has shape {found.shape}, but ({size},) or (m, {size}) is needed for {system!r}.")
+    if rows is not None and len(found) != rows:
+        raise ValueError(f"{name} has {len(found)} rows, but q has {rows}: give one row of each for each state.")
+    return found if found.flags.writeable else found.copy()
 
 
 def _has_truth(value: Any) -> bool:

@@ -121,7 +121,7 @@ class Contacts:
 def find_contacts(system: Core, q: Array, v: Array, within: float) -> Contacts:
     """The contacts in a state; see `System.contacts`."""
     pairs = system._robot.contacts
-    table = contact_table(system, q, v, within) if pairs else np.zeros((0, TABLE_WIDTH))
+    table, origin = contact_table(system, q, v, within) if pairs else (np.zeros((0, TABLE_WIDTH)), np.zeros(3))
     order = np.lexsort((table[:, T_SECOND], table[:, T_FIRST], table[:, T_CONTACT]))
     table = table[order]
     names = list(pairs)
@@ -139,7 +139,7 @@ def find_contacts(system: Core, q: Array, v: Array, within: float) -> Contacts:
         name=tuple(own),
         link=tuple(pairs[name].link for name in own),
         other=tuple(pairs[name].other for name in own),
-        point=table[:, T_POINT : T_POINT + 3] + system._work.origin,
+        point=table[:, T_POINT : T_POINT + 3] + origin,
         gap=table[:, T_GAP].copy(),
         normal=normal,
         normal_force=size,
@@ -148,16 +148,21 @@ def find_contacts(system: Core, q: Array, v: Array, within: float) -> Contacts:
     )
 
 
-def contact_table(system: Core, q: Array, v: Array, within: float) -> Array:
-    """The engine's table of contacts, (n, TABLE_WIDTH), points relative to its moving origin; see `kernels.loads.contact`."""
+def contact_table(system: Core, q: Array, v: Array, within: float) -> tuple[Array, Array]:
+    """The engine's table of contacts, (n, TABLE_WIDTH), and the moving origin (3,) that its points are relative to.
+
+    See `kernels.loads.contact`.
+    """
     rows = ROWS
     while True:
         table, p = np.zeros((1, rows, TABLE_WIDTH)), np.zeros(engine.PARAMETERS)
         p[0] = within
-        system.run_job(engine.CONTACTS, q, v, S=table, p=p)
+        with system.borrow() as space:
+            system.run_job(engine.CONTACTS, q, v, S=table, p=p, space=space)
+            origin = space.work.origin.copy()
         found = int(p[16])
         if found <= rows:
-            return table[0, :found]
+            return table[0, :found], origin
         rows = found
 
 

@@ -1,85 +1,214 @@
-"""What every answer of a system starts from: tables, workspace, names, coordinates and inputs."""
+"""What every answer of a system starts from: the constant tables of a robot, its names, coordinates and inputs, and how kernels
+are called with them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.assembly import LinkInfo, anchor_of, assemble, internal_tables
-from ..compile.elimination import plan_elimination
-from ..compile.places import Anchor
+from ..compile.assembly import LinkInfo, ManifoldJoint, anchor_of
+from ..compile.family import Family
+from ..compile.model import Model, compile_robot
+from ..compile.revise import revise
 from ..kernels import engine, layout
 from ..kernels.algebra import manifold
-from ..kernels.loads.wrenches import P_INPUT, P_MOMENT
+from ..kernels.loads.contact import Contact
+from ..kernels.loads.efforts import Efforts
+from ..kernels.loads.internal import Internal
+from ..kernels.loads.loops import Loops
+from ..kernels.loads.tendons import Tendons
+from ..kernels.loads.user import User
+from ..kernels.loads.water import Water
+from ..kernels.loads.wrenches import Wrenches
+from ..kernels.solve.fronts import Fronts
+from ..model.joints import Group
 from ..model.links import Frame, Link, Rod
+from ..model.parameters import Parameter, Parameters, parameters_of
 from ..model.robot import Robot
 from ..model.rods.quadrature import Grid
-from ..model.units import FORCES, RATES, coordinates, dofs, input_units
+from ..model.units import FORCES, RATES, coordinates, dofs
 from ..model.validate import finite, unknown_name
 from .arguments import checked, numbers
+from .workspace import AS_DESCRIBED, Given, Pool, Workspace
 
-__all__ = ["Array", "Core", "FrameLike", "Inputs", "Probe", "Reference"]
+__all__ = ["Array", "Core", "FrameLike", "Inputs", "Place", "Reference"]
 
 Array = NDArray[np.float64]
 FrameLike = str | Frame | Link
 Reference = Literal["body", "world"]
 Inputs = Mapping[str, float] | ArrayLike | None
-Probe = tuple[NDArray[np.int64], Array, Array]  # steps, partial steps, basis values at points inside rods
+Place = tuple[
+    int, Array
+]  # a frame: the step whose end it is fixed to, and its pose there, (12,) rotation by rows, position
+Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
+_FRAMES = 256  # places that are remembered
+
+
+def _read_only(group: Arrays) -> Arrays:
+    """A group of tables whose arrays cannot be written."""
+    views = [array.view() for array in group]
+    for view in views:
+        view.flags.writeable = False
+    return type(group)(*views)
 
 
 class Core:
-    """Tables and workspace of a compiled robot, its description and its configuration space."""
+    """A compiled robot: its description, constant tables and configuration space.
+
+    Nothing here changes after compiling; what a call writes is in a `Workspace`. Kernels are compiled for writeable arrays (for
+    numba one that is read-only has another type, and all would compile twice), so that the packed tables are writeable and
+    private; what is public are views that cannot be written.
+    """
 
     def __init__(self, robot: Robot, *, refine: int = 1) -> None:
-        robot = robot.copy()
-        assembly = assemble(robot, refine)
-        self._robot = robot
-        self._assembly = assembly
-        self.name = robot.name
-        self.nq = assembly.nq
-        self.nv = assembly.nv
+        self._set(compile_robot(robot, refine))
+
+    def _set(self, model: Model) -> None:
+        """Take over a compiled robot."""
+        assembly = model.assembly
+        self._model, self._assembly, self._elimination = model, assembly, model.elimination
+        self.name = model.robot.name
+        self.nq, self.nv, self.nu = assembly.nq, assembly.nv, len(assembly.input_names)
         self.dof_names = assembly.dof_names
         self.input_names = assembly.input_names
-        self.nu = len(assembly.input_names)
-        self._coordinate_units = coordinates(robot)
-        self.dof_units = tuple(dofs(robot).values())
-        self.input_units = tuple(input_units(robot).values())
-        inner = internal_tables(assembly)
-        loading = assembly.loading
-        self._elimination = plan_elimination(assembly.tables, inner, loading.tendons, loading.efforts)
-        self.packed, views = engine.pack(
-            [assembly.tables, inner, *loading.groups, self._elimination.fronts, self.make_work()]
-        )
-        self.tables, self.internal, *loads, self.fronts, self._work = views
-        _units, self.tendons, self.efforts, self.wrenches, self.water, self.contact, self.user, self.loops = loads
-        self._lower = assembly.loading.lower
         self.known = assembly.known
-        self._zero = np.zeros(self.nv)
+        self._pool = Pool(model, self.nq, self.nv)
+        self._zero = np.zeros(self.nv)  # for kernels, which do not write what they are given
         self._no_input = np.zeros(self.nu)
-        self.pivot = np.zeros(self.nv, dtype=np.int64)
         self._none = np.zeros((0, self.nv, self.nv))
-        self._spare_q = np.zeros(self.nq)
-        self._parameters = np.zeros(engine.PARAMETERS)
-        self._probes: dict[tuple[str, bytes], Probe] = {}
+        self._places: dict[Any, Place] = {}
+        self._probes: dict[tuple[str, bytes], tuple[NDArray[np.int64], Array, Array]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as its description: tables hold addresses of this process, and views of each other."""
+        return _compile_again, (type(self), self._robot, self._model.refine)
+
+    # ------------------------------------------------------------ tables
+
+    @property
+    def _tables(self) -> layout.Tables:
+        """The table of steps as kernels take it; likewise `_internal`."""
+        return self._model.tables
+
+    @property
+    def _internal(self) -> Internal:
+        return self._model.internal
+
+    @cached_property
+    def tables(self) -> layout.Tables:
+        """The table of steps; it cannot be written, nor can the other tables."""
+        return _read_only(self._model.tables)
+
+    @cached_property
+    def internal(self) -> Internal:
+        """Resistance of rods and joints, and the maps between coordinates and velocities."""
+        return _read_only(self._model.internal)
+
+    @cached_property
+    def fronts(self) -> Fronts:
+        """The plan of the elimination along the tree."""
+        return _read_only(self._model.fronts)
+
+    @cached_property
+    def loads(self) -> dict[str, Any]:
+        """Tables of the families of loads by name."""
+        return {name: _read_only(tables) for name, tables in self._model.loads.items()}
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The families of loads that the robot may have."""
+        return self._assembly.loading.families
+
+    @property
+    def tendons(self) -> Tendons:
+        """Tables of tendons; the following are those of other loads."""
+        return self.loads["tendons"]
+
+    @property
+    def efforts(self) -> Efforts:
+        """Motors and internal stress."""
+        return self.loads["efforts"]
+
+    @property
+    def wrenches(self) -> Wrenches:
+        """Wrenches and dipoles."""
+        return self.loads["wrenches"]
+
+    @property
+    def water(self) -> Water:
+        """The fluid."""
+        return self.loads["water"]
+
+    @property
+    def contact(self) -> Contact:
+        """Contact points, obstacles and pairs."""
+        return self.loads["contact"]
+
+    @property
+    def user(self) -> User:
+        """Loads that the user wrote."""
+        return self.loads["user"]
+
+    @property
+    def loops(self) -> Loops:
+        """Joints that close loops."""
+        return self.loads["loops"]
 
     def make_work(self, dtype: type = np.float64) -> layout.Work:
-        """A workspace of the kernels for this robot."""
-        load = self._assembly.loading
-        return layout.make_work(
-            self._assembly.tables,
-            dtype,
-            tendons=len(load.tendons.law),
-            tendon_points=len(load.tendons.point),
-            wraps=len(load.tendons.wrap) + len(load.tendons.segment),
-            contacts=len(load.contact.point),
-            user=len(load.user.point),
-            inputs=self.nu,
-            loop_rows=len(load.loops.row),
-        )
+        """A workspace of the kernels for this robot, for any number type."""
+        return layout.make_work(self._assembly.tables, dtype, **self._assembly.loading.work_sizes)
+
+    def header_position(self, family: str) -> int:
+        """Where the header of the packed tables has those of a family of loads."""
+        return self._model.positions[family]
+
+    # ------------------------------------------------------------ description
+
+    @property
+    def _robot(self) -> Robot:
+        return self._model.robot
+
+    @cached_property
+    def _parameters(self) -> dict[str, Parameter]:
+        return parameters_of(self._robot)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Every number of the description that `with_parameters` can change, by name, with its value and unit."""
+        return Parameters(self._parameters)
+
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        """The system of a robot with other values of some parameters, by name; see `parameters`.
+
+        It equals what compiling the changed description gives, and shares what has not changed with this system, which stays as it
+        is. Only tables that depend on the parameters are made anew.
+
+        Examples
+        --------
+        >>> stiffer = system.with_parameters({"arm.young": 2e6, "cable.z": 0.010})
+        >>> stiffer.parameters["arm.young"], system.parameters["arm.young"]
+        (2000000.0, 1000000.0)
+        """
+        found = self._parameters
+        robot = self._robot.revised(found, values)
+        other = object.__new__(type(self))
+        other._set(revise(self._model, robot, [found[name] for name in values]))
+        return other
+
+    @cached_property
+    def dof_units(self) -> tuple[str, ...]:
+        """Units of small motions along the degrees of freedom, (nv,)."""
+        return tuple(dofs(self._robot).values())
+
+    @cached_property
+    def input_units(self) -> tuple[str, ...]:
+        """Units of the inputs, (nu,)."""
+        return tuple(own.unit for own in self._assembly.loading.inputs)
 
     @property
     def robot(self) -> Robot:
@@ -99,12 +228,12 @@ class Core:
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of q, (nq,): as `dof_names`, but ``qw, qx, qy, qz`` (and ``x, y, z``) of manifold joints."""
-        return tuple(self._coordinate_units)
+        return tuple(coordinates(self._robot))
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
         """Units of the entries of q, (nq,); "–" for quaternions and for strains without unit."""
-        return tuple(self._coordinate_units.values())
+        return tuple(coordinates(self._robot).values())
 
     @property
     def velocity_units(self) -> tuple[str, ...]:
@@ -163,20 +292,25 @@ class Core:
         return f"<System {self.name!r}: nq={self.nq}, nv={self.nv}, {len(self.tables.step)} steps>"
 
     @property
-    def prescribed(self) -> dict[str, tuple[Any, Any, str]]:
-        """Where coordinates and velocities of prescribed joints are, and their kind, by the name of their motion.
+    def manifold_joints(self) -> tuple[ManifoldJoint, ...]:
+        """Joints whose coordinates are not plain numbers: where they are, and their group."""
+        return self._assembly.spatial
 
-        The kind is "numbers" for ordinary coordinates, "spherical" or "free".
+    @property
+    def prescribed(self) -> dict[str, tuple[slice, slice, Group | None]]:
+        """Where coordinates and velocities of prescribed joints are, and their group, by the name of their motion.
+
+        The group is None for ordinary coordinates.
         """
-        out: dict[str, tuple[Any, Any, str]] = {}
+        out: dict[str, tuple[slice, slice, Group | None]] = {}
         for name, motion in self._robot.motions.items():
             info = self._assembly.links[motion.link]
             joint = info.link.joint
             first, last = (0, joint.nv) if motion.dof is None else (motion.dof, motion.dof + 1)
-            if joint.kind == "screws":
-                out[name] = slice(info.q0 + first, info.q0 + last), slice(info.v0 + first, info.v0 + last), "numbers"
+            if joint.group is None:
+                out[name] = slice(info.q0 + first, info.q0 + last), slice(info.v0 + first, info.v0 + last), None
             else:
-                out[name] = slice(info.q0, info.q0 + joint.nq), slice(info.v0, info.v0 + joint.nv), joint.kind
+                out[name] = slice(info.q0, info.q0 + joint.nq), slice(info.v0, info.v0 + joint.nv), joint.group
         return out
 
     @property
@@ -184,21 +318,11 @@ class Core:
         """Numbers of the tendons of prescribed length, by name."""
         return {name: k for k, (name, t) in enumerate(self._robot.tendons.items()) if t.control == "length"}
 
-    @property
-    def last_step(self) -> tuple[Array, Array, Array]:
-        """Last correction, weights of the tolerance and error estimate, each (nv,), of the integrator's step just tried."""
-        return self._work.newton[1], self._work.newton[3], self._work.newton[4]
-
-    @property
-    def hold(self) -> Array:
-        """Which tendons have a prescribed length in the next step, and that length, (tendons, 2); written by solvers."""
-        return self._work.hold
-
     def neutral(self) -> Array:
         """The reference configuration: rods undeformed, joints at zero or identity, shape (nq,)."""
         q = np.zeros(self.nq)
-        for q0, _v0, _kind in self._assembly.spatial:
-            q[q0] = 1.0
+        for joint in self._assembly.spatial:
+            q[joint.q] = joint.group.neutral()
         return q
 
     def random(self, rng: np.random.Generator | int | None = None, *, scale: float = 1.0) -> Array:
@@ -219,9 +343,8 @@ class Core:
             if isinstance(rod, Rod):
                 angular = rod.strains.components < 3
                 q[info.rod_q] *= np.where(angular, 1.0 / rod.length, 0.1)
-        for q0, _v0, _kind in self._assembly.spatial:
-            quaternion = rng.normal(size=4)
-            q[q0 : q0 + 4] = quaternion / np.linalg.norm(quaternion)
+        for joint in self._assembly.spatial:
+            joint.group.scatter(q[joint.q], rng)
         return q
 
     def integrate(self, q: ArrayLike, dv: ArrayLike) -> Array:
@@ -238,14 +361,14 @@ class Core:
         [0. 0. 0. 1.]
         """
         out = np.empty(self.nq)
-        c = self.internal
+        c = self._internal
         manifold.integrate_q(c.shift, c.spatial, self.check_q(q), self.check_v("dv", dv), out)
         return out
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The dv (nv,) for which integrate(q0, dv) is q1."""
         out = np.empty(self.nv)
-        c = self.internal
+        c = self._internal
         start, end = checked("q0", q0, self.nq, self.name), checked("q1", q1, self.nq, self.name)
         manifold.difference(c.shift, c.spatial, start, end, out)
         return out
@@ -279,7 +402,7 @@ class Core:
                 if name not in self.input_names:
                     raise unknown_name("input", str(name), self.input_names)
                 out[self.input_names.index(name)] = finite(f"input {name!r}", value)
-            self._check_pull(out)
+            self._check_bounds(out)
             return out
         try:
             array = np.ascontiguousarray(numbers("u", u))
@@ -294,17 +417,18 @@ class Core:
             raise ValueError(
                 f"u has shape {array.shape}, but ({self.nu},) is needed: {', '.join(self.input_names) or 'no inputs'}."
             )
-        self._check_pull(array)
+        self._check_bounds(array)
         return array if array.flags.writeable else array.copy()
 
-    def _check_pull(self, u: Array) -> None:
-        """Error if a tendon is asked to push."""
-        if (u < self._lower).any():
-            name = self.input_names[int(np.argmax(u < self._lower))]
-            raise ValueError(
-                f"input {name!r} = {u[self.input_names.index(name)]:g} is not allowed: a tendon only pulls, so it must be at "
-                "least 0. Use add_tendon(..., push=True) to allow compression."
-            )
+    def _check_bounds(self, u: Array) -> None:
+        """Error if an input is beyond its bounds; for example if a tendon is asked to push."""
+        lower, upper = self._model.bounds
+        beyond = (u < lower) | (u > upper)
+        if beyond.any():
+            k = int(np.argmax(beyond))
+            own = self._assembly.loading.inputs[k]
+            reason = own.reason or f"it must be between {own.lower:g} and {own.upper:g}."
+            raise ValueError(f"input {own.name!r} = {u[k]:g} is not allowed: {reason}")
 
     def check_q(self, q: ArrayLike) -> Array:
         """q as a contiguous vector (nq,); error if its size is wrong."""
@@ -330,8 +454,27 @@ class Core:
         assert info.grid is not None
         return info, info.grid, info.link.content
 
-    def _anchor(self, frame: FrameLike) -> Anchor:
-        return anchor_of(self._assembly, self._robot.resolve(frame, field="frame"))
+    def place(self, frame: FrameLike) -> Place:
+        """Where a frame is in the table of steps; found once."""
+        key = (frame.name, frame.is_rod) if isinstance(frame, Link) else frame
+        try:
+            return self._places[key]
+        except (KeyError, TypeError):  # not seen yet, or nothing that can be a frame
+            anchor = anchor_of(self._assembly, self._robot.resolve(frame, field="frame"))
+        matrix = anchor.offset.matrix
+        place = anchor.step, np.concatenate([matrix[:3, :3].ravel(), matrix[:3, 3]])
+        if len(self._places) >= _FRAMES:
+            self._places.clear()
+        self._places[key] = place
+        return place
+
+    def workspace(self) -> Workspace:
+        """Memory for kernels, for a solver that keeps it."""
+        return Workspace(self._pool)
+
+    def borrow(self) -> Workspace:
+        """Memory for kernels, for a call: ``with system.borrow() as space``."""
+        return self._pool.take()
 
     def run_job(
         self,
@@ -348,32 +491,42 @@ class Core:
         p: Array | None = None,
         S: Array | None = None,
         q1: Array | None = None,
+        given: Given = AS_DESCRIBED,
+        space: Workspace | None = None,
     ) -> int:
-        """Run a job of the engine; see `kernels.engine.run`."""
-        zero = self._zero
-        spare = self._work.newton
-        status = engine.run(
-            job,
-            *self.packed,
-            q,
-            zero if v is None else v,
-            zero if a is None else a,
-            zero if b is None else b,
-            self._no_input if u is None else u,
-            zero if tau is None else tau,
-            self._parameters if p is None else p,
-            self._none if S is None else S,
-            self.pivot,
-            self._spare_q if q1 is None else q1,
-            spare[2] if force is None else force,
-            spare[3] if acceleration is None else acceleration,
-            spare[4],
-        )
-        self.raise_user_errors()
+        """Run a job of the engine; see `kernels.engine.run`.
+
+        `given` is what acts beside u and tau. With a workspace `space` results can be read from its `work` afterwards.
+        """
+        own = self._pool.take() if space is None else space
+        try:
+            own.prepare(given)
+            zero, spare = self._zero, own.spare
+            status = engine.run(
+                job,
+                *own.packed,
+                q,
+                zero if v is None else v,
+                zero if a is None else a,
+                zero if b is None else b,
+                self._no_input if u is None else u,
+                zero if tau is None else tau,
+                own.p if p is None else p,
+                self._none if S is None else S,
+                own.pivot,
+                spare[0] if q1 is None else q1,
+                spare[1] if force is None else force,
+                spare[2] if acceleration is None else acceleration,
+                spare[3],
+            )
+            self.raise_user_errors()
+        finally:
+            if space is None:
+                self._pool.free.append(own)
         return int(status)
 
     def raise_user_errors(self) -> None:
-        """Raise what a user's load raised while a kernel called it."""
+        """Raise what a user's load raised while a kernel called it in this thread."""
         for name, (load, _places) in self._robot.user_loads.items():
             try:
                 load.raise_error()
@@ -381,15 +534,6 @@ class Core:
                 error.add_note(f"in the user load {name!r}")
                 raise
 
-    @contextmanager
-    def scaled_gravity(self, factor: float, *, wrenches: bool = False) -> Iterator[None]:
-        """Within the block gravity, and if asked for also constant wrenches, are multiplied by `factor`."""
-        gravity, data = self.tables.gravity.copy(), self.wrenches.data.copy()
-        self.tables.gravity[:] = factor * gravity
-        if wrenches:
-            self.wrenches.data[self.wrenches.place[:, P_INPUT] < 0, P_MOMENT:] *= factor
-        try:
-            yield
-        finally:
-            self.tables.gravity[:] = gravity
-            self.wrenches.data[:] = data
+
+def _compile_again(kind: type[Core], robot: Robot, refine: int) -> Core:
+    return kind(robot, refine=refine)

@@ -1,20 +1,17 @@
-"""Mass, energies and momentum."""
+"""Mass, energies and momentum: the sums over all steps that `System` answers with."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels import layout
-from ..kernels.loads import internal
 from ..kernels.loads.water import W_CENTRE, W_MASS, W_POS, W_ROT
 from ..kernels.recursion import kinematics as kernels
-from ..model.validate import choice
 from .core import Array, Core
 
-__all__ = ["Energy", "Momentum"]
+__all__ = ["Momentum", "Totals", "buoyancy_energy", "totals"]
 
 
 class Momentum(NamedTuple):
@@ -24,58 +21,36 @@ class Momentum(NamedTuple):
     angular: Array
 
 
-class Energy(Core):
-    """Mass, energies and momentum."""
+class Totals(NamedTuple):
+    """Sums over the robot; see `kernels.recursion.kinematics.totals`."""
 
-    @property
-    def mass(self) -> float:
-        """Total mass of everything that can move [kg]."""
-        return float(self._totals(self.neutral(), self._zero)[0])
+    mass: float
+    moment: Array  # mass × centre of mass
+    linear: Array  # momentum
+    angular: Array  # momentum about the world's origin
+    kinetic: float
+    weight: float  # potential energy of gravity
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
-        """Kinetic energy [J]."""
-        return float(self._totals(q, v)[10])
 
-    def gravitational_energy(self, q: ArrayLike) -> float:
-        """Potential energy of gravity and buoyancy [J], zero when the centres of mass and of buoyancy are at the origin."""
-        return float(self._totals(q, self._zero)[11]) + self.buoyancy_energy(q)
+def totals(system: Core, q: ArrayLike, v: ArrayLike | None = None) -> Totals:
+    """Mass, centre of mass, momentum and energies in a state; at rest if v is left out."""
+    out = np.empty(12)
+    velocity = system._zero if v is None else system.check_v("v", v)
+    with system.borrow() as space:
+        kernels.compute_totals(*space.packed, system.check_q(q), velocity, out)
+    return Totals(float(out[0]), out[1:4], out[4:7], out[7:10], float(out[10]), float(out[11]))
 
-    def buoyancy_energy(self, q: ArrayLike) -> float:
-        """The part of `gravitational_energy` that comes from displaced fluid [J]."""
-        if not len(self.water.place):
-            return 0.0
-        self._totals(q, self._zero)  # sets the poses
-        rows = self._work.state[self.water.place[:, 0]]
-        R = rows[:, layout.RE : layout.RE + 9].reshape(-1, 3, 3)
-        data = self.water.data
-        own = data[:, W_POS : W_POS + 3] + np.einsum(
-            "kij,kj->ki", data[:, W_ROT : W_ROT + 9].reshape(-1, 3, 3), data[:, W_CENTRE : W_CENTRE + 3]
-        )
-        x = rows[:, layout.PE : layout.PE + 3] + np.einsum("kij,kj->ki", R, own) + self._work.origin
-        return float(data[:, W_MASS] @ (x @ self.tables.gravity))
 
-    def elastic_energy(self, q: ArrayLike) -> float:
-        """Elastic energy of rods and joint springs [J]."""
-        x = np.empty((2, self.nv))
-        return float(
-            internal.elastic_forces(self.internal, self.check_q(q), x[0], x[1], self._work.spring, self._none[:, 0])
-        )
-
-    def center_of_mass(self, q: ArrayLike) -> Array:
-        """Centre of mass in world coordinates [m], shape (3,)."""
-        t = self._totals(q, self._zero)
-        return t[1:4] / t[0]
-
-    def momentum(self, q: ArrayLike, v: ArrayLike, *, about: Literal["origin", "com"] = "origin") -> Momentum:
-        """Linear and angular momentum in world axes, the latter about the world's origin or the centre of mass."""
-        choice("about", about, ("origin", "com"))
-        t = self._totals(q, v)
-        linear, angular = t[4:7].copy(), t[7:10].copy()
-        if about == "com":
-            angular -= np.cross(t[1:4] / t[0], linear)
-        return Momentum(linear, angular)
-
-    def _totals(self, q: ArrayLike, v: ArrayLike) -> Array:
-        out = np.empty(12)
-        kernels.compute_totals(self.tables, self._work, self.check_q(q), self.check_v("v", v), out)
-        return out
+def buoyancy_energy(system: Core, q: ArrayLike) -> float:
+    """See `System.buoyancy_energy`."""
+    if not len(system.water.place):
+        return 0.0
+    poses = np.empty((len(system.tables.step) + 1, 12))
+    with system.borrow() as space:
+        kernels.step_poses(*space.packed, system.check_q(q), poses)
+    rows, data = poses[system.water.place[:, 0]], system.water.data
+    own = data[:, W_POS : W_POS + 3] + np.einsum(
+        "kij,kj->ki", data[:, W_ROT : W_ROT + 9].reshape(-1, 3, 3), data[:, W_CENTRE : W_CENTRE + 3]
+    )
+    x = rows[:, 9:] + np.einsum("kij,kj->ki", rows[:, :9].reshape(-1, 3, 3), own)
+    return float(data[:, W_MASS] @ (x @ system.tables.gravity))

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compile.assembly import LinkInfo, step_values
+from ..compile.assembly import LinkInfo
+from ..compile.rods import step_values
 from ..model.links import Rod
 from .core import Array, Inputs
+from .dynamics import residual, residual_tangent
+from .workspace import AS_DESCRIBED, Given
 
 if TYPE_CHECKING:
     from . import System
@@ -179,7 +182,7 @@ def shape_error(system: System, q: Array) -> tuple[float, dict[str, float]]:
     return companion.distance(a, b), companion.shapes(a, b)
 
 
-def _shift(system: System, q: Array, u: Array, change: Array) -> Array:
+def _shift(system: System, q: Array, u: Array, given: Given, change: Array) -> Array:
     """Strain coordinates' answer (nv,) to a change of the static residual, joints held and loops closed; NaN if singular."""
     out = np.zeros(system.nv)
     free = np.zeros(system.nv, dtype=bool)
@@ -190,7 +193,8 @@ def _shift(system: System, q: Array, u: Array, change: Array) -> Array:
         return out
     scale = system.internal.scale[free]
     zero = np.zeros(system.nv)
-    K = scale[:, None] * system.residual_tangent(q, zero, zero, u)[np.ix_(free, free)] * scale
+    K = residual_tangent(system, (q, zero, zero, u, None), (1.0, 0.0, 0.0), given)
+    K = scale[:, None] * K[np.ix_(free, free)] * scale
     G = system.closure(q)[1][:, free] * scale
     G /= max(float(np.abs(G).max(initial=0.0)), 1e-300)
     size = float(np.abs(np.diag(K)).max())
@@ -205,7 +209,7 @@ def _shift(system: System, q: Array, u: Array, change: Array) -> Array:
     return out
 
 
-def spatial_error(system: System, q: Array, u: Inputs = None) -> SpatialError:
+def spatial_error(system: System, q: Array, u: Inputs = None, given: Given = AS_DESCRIBED) -> SpatialError:
     """See `System.spatial_error`."""
     companion = system.companion
     inputs = system.inputs(u)
@@ -214,13 +218,12 @@ def spatial_error(system: System, q: Array, u: Inputs = None) -> SpatialError:
     here = companion.places(system, q)
     there = companion.places(fine, q)
     shape, rods = companion.distance(here, there), companion.shapes(here, there)
-    fine.multipliers[:] = coarse.multipliers[:] = system.multipliers
-    residual = coarse.residual(q, zero, zero, inputs)
-    change = fine.residual(q, zero, zero, inputs) - residual
+    static = residual(coarse, q, zero, zero, inputs, None, given)
+    change = residual(fine, q, zero, zero, inputs, None, given) - static
     scale = system.internal.scale
     elastic = coarse.elastic_forces(q)
-    size = max(float(np.abs(scale * f).max()) for f in (elastic, residual - elastic))
-    step = _shift(system, q, inputs, change)
+    size = max(float(np.abs(scale * f).max()) for f in (elastic, static - elastic))
+    step = _shift(system, q, inputs, given, change)
     shift = np.nan
     if np.all(np.isfinite(step)) and float(np.abs(step / scale).max()) < 1.0:
         shift = companion.distance(here, companion.places(fine, system.integrate(q, step)))

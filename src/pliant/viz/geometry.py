@@ -15,14 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.actuators import Tendon
 from ..model.links import Body, Frame, Rod
-from ..model.loads import FIELD, DistributedWrench, HalfSpace, PointWrench
+from ..model.loads import FIELD, DistributedWrench, PointWrench
 from ..model.robot import Robot
 from ..model.routing import Along
+from ..model.shapes import Cylinder, HalfSpace, Mesh, Sphere
 from ..model.validate import integer
 from ..system import System
-from .colors import BODY, LOOP, OBSTACLE, RODS, Color
-from .meshes import Mesh, Skin, ball_mesh, cylinder_mesh, shape_mesh
+from .colors import BODY, FORCE, LOOP, OBSTACLE, RODS, Color
 from .rods import places, rod_skin, rod_stations
+from .skins import Skin
 
 __all__ = ["Arrow", "Cable", "Scene", "Solid", "Triad", "Tube", "build_scene"]
 
@@ -56,7 +57,7 @@ class Solid:
     """A rigid mesh in the axes of a pose."""
 
     name: str
-    kind: Literal["body", "obstacle", "loop"]
+    kind: Literal["body", "obstacle", "loop", "load"]
     pose: int
     mesh: Mesh
     color: Color
@@ -228,19 +229,24 @@ class _Builder:
             if body.shape is None:
                 mesh = self._skeleton(name, mark)
             else:
-                mesh = shape_mesh(body.shape)
+                mesh = body.shape.mesh()
                 mesh = Mesh(mesh.vertices + (np.zeros(3) if body.inertia is None else body.inertia.com), mesh.faces)
             out.append(Solid(name, "body", k, mesh, BODY))
         for name, obstacle in self.robot.obstacles.items():
             pose, offset = self.place(obstacle.parent)
-            mesh = shape_mesh(obstacle.shape, size=3 * self.size, inside=obstacle.inside)
+            mesh = obstacle.shape.mesh(size=3 * self.size, inside=obstacle.inside)
             opacity = 0.25 if obstacle.inside else 0.6
             moved = mesh.moved(offset @ obstacle.pose.matrix)
             out.append(Solid(name, "obstacle", pose, moved, OBSTACLE, opacity))
         for name, loop in self.robot.loops.items():
             pose, offset = self.place(loop.b)
-            mesh = ball_mesh(*[0.7 * mark] * 3, n=16).moved(offset)
+            mesh = Sphere(0.7 * mark).mesh(around=16).moved(offset)
             out.append(Solid(name, "loop", pose, mesh, LOOP))
+        for name, load in self.robot.loads.items():
+            for frame in load.frames():
+                pose, offset = self.place(frame)
+                mesh = Sphere(0.7 * mark).mesh(around=16).moved(offset)
+                out.append(Solid(name, "load", pose, mesh, FORCE))
         return out
 
     def _skeleton(self, name: str, mark: float) -> Mesh:
@@ -249,11 +255,11 @@ class _Builder:
         ends += [
             (link.parent.offset @ link.offset).translation for link in self.robot.links if link.parent.link == name
         ]
-        meshes = [ball_mesh(mark, mark, mark, n=16)]
+        meshes = [Sphere(mark).mesh(around=16)]
         for end in np.unique(np.round(ends, 12), axis=0) if ends else ():
             length = float(np.linalg.norm(end))
             if length > 2 * mark:
-                bar = cylinder_mesh(0.4 * mark, length, n=12)
+                bar = Cylinder(0.4 * mark, length).mesh(around=12)
                 turned = np.eye(4)
                 turned[:3, :3] = np.linalg.qr(np.column_stack([end, np.eye(3)]))[0]
                 turned[:3, 0] = end / length
@@ -387,7 +393,7 @@ def _size(system: System, X: dict[str, Array], bodies: tuple[str, ...]) -> float
     for name in bodies:
         shape = getattr(system.robot.link(name).content, "shape", None)
         if shape is not None:
-            side = max(side, float(np.ptp(shape_mesh(shape).vertices, axis=0).max()))
+            side = max(side, float(np.ptp(shape.mesh().vertices, axis=0).max()))
     return max([side, *(system.rod_length(name) for name in X)]) or 1.0
 
 

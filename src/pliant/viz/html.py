@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._files import write_file
 from ..model.validate import choice
 from .colors import AXES, CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL
+from .geometry import Scene
 from .names import script_json
 from .recording import FIELDS, Recording
 
@@ -139,6 +140,33 @@ def _seen(recording: Recording) -> list[tuple[int, float]]:
     return out
 
 
+def _add_shapes(block: _Block, scene: Scene) -> None:
+    """What does not change: skins of rods, meshes of solids, routes of cables."""
+    for k, tube in enumerate(scene.tubes):
+        block.add(f"tube{k}.station", tube.skin.station, "u2")
+        block.add(f"tube{k}.offset", tube.skin.offset, "f4")
+        block.add(f"tube{k}.faces", tube.skin.faces, "u4")
+    for k, solid in enumerate(scene.solids):
+        block.add(f"solid{k}.vertices", solid.mesh.vertices, "f4")
+        block.add(f"solid{k}.faces", solid.mesh.faces, "u4")
+    for k, cable in enumerate(scene.cables):
+        block.add(f"cable{k}.pose", cable.pose, "u2")
+        block.add(f"cable{k}.offset", cable.offset, "f4")
+
+
+def _add_fields(block: _Block, recording: Recording) -> list[dict[str, str]]:
+    """Fields that colour rods, as bytes between their ends; returns their names and ends."""
+    out: list[dict[str, str]] = []
+    for name, values in recording.fields.items():
+        bottom, top = field_range(values)
+        shade = np.clip(np.round(255 * (values - bottom) / (top - bottom)), 0, 255)
+        block.add(f"field{len(out)}", shade, "u1", rows=len(recording.t))
+        unit = f" {FIELDS[name]}".rstrip()
+        ends = {"low_text": f"{bottom:.3g}{unit}", "high_text": f"{top:.3g}{unit}"}
+        out.append({"name": name, "label": name.replace("_", " "), **ends})
+    return out
+
+
 def encode(recording: Recording) -> tuple[dict[str, Any], str]:
     """Header and data of the page: what is constant, and the motion."""
     scene, block = recording.scene, _Block()
@@ -151,16 +179,7 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
     block.add("position", np.round((positions - base) / step), "u2", rows=rows)
     turns = _continuous(quaternions(recording.poses[:, :, :3, :3]))
     block.add("turn", np.round(32767 * turns), "i2", rows=rows)
-    for k, tube in enumerate(scene.tubes):
-        block.add(f"tube{k}.station", tube.skin.station, "u2")
-        block.add(f"tube{k}.offset", tube.skin.offset, "f4")
-        block.add(f"tube{k}.faces", tube.skin.faces, "u4")
-    for k, solid in enumerate(scene.solids):
-        block.add(f"solid{k}.vertices", solid.mesh.vertices, "f4")
-        block.add(f"solid{k}.faces", solid.mesh.faces, "u4")
-    for k, cable in enumerate(scene.cables):
-        block.add(f"cable{k}.pose", cable.pose, "u2")
-        block.add(f"cable{k}.offset", cable.offset, "f4")
+    _add_shapes(block, scene)
     tension = np.abs(recording.tension)
     block.add("tension", np.round(255 * tension / max(float(tension.max(initial=0.0)), 1e-300)), "u1", rows=rows)
     block.add("arrows", recording.arrows, "f4")
@@ -171,15 +190,7 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
         block.add("contact.start", np.concatenate([[0], np.cumsum(counts)]), "u4")
         arrows = [np.hstack([state.point, recording.contact_scale * state.force]) for state in recording.contacts]
         block.add("contact.data", np.vstack(arrows), "f4")
-    fields: list[dict[str, str]] = []
-    for name, values in recording.fields.items():
-        bottom, top = field_range(values)
-        block.add(
-            f"field{len(fields)}", np.clip(np.round(255 * (values - bottom) / (top - bottom)), 0, 255), "u1", rows=rows
-        )
-        unit = f" {FIELDS[name]}".rstrip()
-        ends = {"low_text": f"{bottom:.3g}{unit}", "high_text": f"{top:.3g}{unit}"}
-        fields.append({"name": name, "label": name.replace("_", " "), **ends})
+    fields = _add_fields(block, recording)
     gravity = gravity_arrow(recording)
     radius = max(float(np.linalg.norm(high - low)) / 2, 1e-6)
     header = {

@@ -325,8 +325,7 @@ def plot_prescribed_forces(result: Any, names: str | Iterable[str] | None = None
     for name in _chosen("motion", names, list(known)):
         motion = known[name]
         joint = system.robot.link(motion.link).joint
-        names_of = joint.dof_names if joint.kind == "screws" else ("mx", "my", "mz", "fx", "fy", "fz")[: joint.nv]
-        dofs = list(zip(names_of, joint.dof_units))
+        dofs = list(zip(joint.force_names, joint.dof_units))
         dofs = dofs if motion.dof is None else [dofs[motion.dof]]
         for k, (dof, unit) in enumerate(dofs):
             label = name if len(dofs) == 1 else f"{name}: {dof}"

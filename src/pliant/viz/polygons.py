@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.links import Body, Rod
-from ..model.loads import HalfSpace
 from ..model.routing import Along
-from ..model.shapes import Box, Cylinder, Ellipsoid, Shape, Sphere
+from ..model.shapes import Shape, View
 from ..system import System
 
 __all__ = ["Scene"]
@@ -51,7 +49,7 @@ class Scene:
             elif isinstance(content, Body) and content.shape is not None:
                 g = self.system.pose(link.name, q)
                 centre = content.inertia.com if content.inertia is not None else np.zeros(3)
-                new = g[:3, 3] + (_solid(content.shape) + centre) @ g[:3, :3].T
+                new = g[:3, 3] + (_faces(content.shape, View(20, 6)) + centre) @ g[:3, :3].T
             else:
                 new = _NOTHING
             faces.append(new)
@@ -116,20 +114,9 @@ class Scene:
         faces = [_NOTHING]
         for obstacle in self.robot.obstacles.values():
             g = self.system.pose(obstacle.parent, q) @ obstacle.pose.matrix
-            if isinstance(obstacle.shape, HalfSpace):
-                foot = (centre - g[:3, 3]) @ g[:3, :3]
-                square = reach * np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]]) + [foot[0], foot[1], 0]
-                faces.append((g[:3, 3] + square @ g[:3, :3].T)[None])
-            else:
-                shape, shift = obstacle.shape, np.zeros(3)
-                if isinstance(shape, Cylinder):  # of a long one only what is near
-                    k = "xyz".index(shape.axis)
-                    along = float(((centre - g[:3, 3]) @ g[:3, :3])[k])
-                    low, high = max(-shape.length / 2, along - reach), min(shape.length / 2, along + reach)
-                    if high > low:
-                        shape, shift[k] = replace(shape, length=high - low), (low + high) / 2
-                solid = _solid(shape, ends=not obstacle.inside)  # inside: an open tube
-                faces.append(g[:3, 3] + (solid + shift) @ g[:3, :3].T)
+            near = (centre - g[:3, 3]) @ g[:3, :3]
+            solid = _faces(obstacle.shape, View(20, 6, near, reach, obstacle.inside))
+            faces.append(g[:3, 3] + solid @ g[:3, :3].T)
         return np.concatenate(faces)
 
 
@@ -147,21 +134,6 @@ def _closed(rings: Array) -> Array:
     return np.concatenate([_strip(rings), rings[0, ::-1][fan], rings[-1][fan]])
 
 
-def _solid(shape: Shape, *, ends: bool = True, around: int = 20) -> Array:
-    """Quadrilaterals of a solid about its own centre; a cylinder with or without its ends."""
-    angle = 2 * np.pi * np.arange(around) / around
-    if isinstance(shape, Box):
-        corners = 0.5 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [shape.y, shape.z]
-        rings = np.array([np.column_stack([np.full(4, s * shape.x / 2), corners]) for s in (-1, 1)])
-        return _closed(rings)
-    if isinstance(shape, Cylinder):
-        ring = shape.radius * np.column_stack([np.zeros(around), np.cos(angle), np.sin(angle)])
-        rings = np.array([ring + [s * shape.length / 2, 0, 0] for s in np.linspace(-1, 1, 7)])
-        rings = np.roll(rings, "xyz".index(shape.axis), axis=2)
-        return _closed(rings) if ends else _strip(rings)
-    if isinstance(shape, (Sphere, Ellipsoid)):
-        half = [shape.radius] * 3 if isinstance(shape, Sphere) else [shape.x, shape.y, shape.z]
-        polar = np.linspace(0, np.pi, 11)[:, None]
-        rings = np.stack([np.cos(polar) + 0 * angle, np.sin(polar) * np.cos(angle), np.sin(polar) * np.sin(angle)], -1)
-        return _strip(rings * half)
-    return _NOTHING
+def _faces(shape: Shape, view: View) -> Array:
+    """Quadrilaterals (n, 4, 3) of a shape about its own centre."""
+    return np.concatenate([_NOTHING, *(sheet.quadrilaterals for sheet in shape.sheets(view))])

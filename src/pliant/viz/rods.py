@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compile.families import families_of
 from ..model.links import Frame, Rod
 from ..model.robot import Robot
-from ..model.rods.sections import Annulus, Circle, Rectangle, Section
-from .meshes import Skin, skin
+from ..model.rods.sections import Circle, Section
+from .skins import Skin, skin
 
 __all__ = ["places", "rod_skin", "rod_stations", "thin_radius"]
 
@@ -57,10 +58,7 @@ def rod_stations(robot: Robot, name: str, count: int, *, grow: bool = True) -> A
 def places(robot: Robot) -> list[Frame]:
     """Every frame that something is fixed to."""
     out = [link.parent for link in robot.links] + list(robot.frames.values())
-    out += [wrench.frame for wrench in robot.wrenches.values() if hasattr(wrench, "frame")]
-    out += [frame for loop in robot.loops.values() for frame in (loop.a, loop.b)]
-    out += [piece for tendon in robot.tendons.values() for piece in tendon.path if isinstance(piece, Frame)]
-    return out + [obstacle.parent for obstacle in robot.obstacles.values()]
+    return out + [frame for family in families_of(robot) for frame in family.frames(robot)]
 
 
 def _turns(d: Array) -> float:
@@ -100,24 +98,10 @@ def thin_radius(rod: Rod) -> float:
     return float(np.clip(radius, rod.length / 150, rod.length / 15))
 
 
-def _dimension(value: object, X: Array) -> Array:
-    if callable(value):
-        return np.broadcast_to(np.asarray(value(X.copy()), dtype=float), X.shape)
-    if isinstance(value, tuple):
-        return (1.0 - X) * value[0] + X * value[1]
-    return np.full(len(X), value, dtype=float)
-
-
 def rod_skin(rod: Rod, X: Array, outline: int = 20) -> Skin:
     """Surface of a rod through its sections at the stations X (n,), round ones with `outline` points."""
     section = rod.section if rod.section is not None else Circle(thin_radius(rod))
-    sharp = isinstance(section, Rectangle)
-    outer = section.outline(X, 4 if sharp else outline)
-    inner = None
-    if isinstance(section, Annulus):
-        hole = _dimension(section.inner, X)
-        if np.any(hole > 0):
-            outside = np.linalg.norm(outer[:, :1], axis=-1)
-            inner = outer * (hole[:, None] / np.maximum(outside, 1e-300))[..., None]
+    count = section.corners or outline
+    outer, inner = section.outline(X, count), section.hole(X, count)
     jumps = np.flatnonzero(np.diff(X) < SAME)
-    return skin(outer, inner, jumps=jumps.tolist(), sharp=sharp)
+    return skin(outer, inner, jumps=jumps.tolist(), sharp=section.corners > 0)

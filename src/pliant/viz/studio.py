@@ -63,7 +63,7 @@ class Studio:
     """A page with a slider for each input of a robot.
 
     Statics is solved in the background whenever a slider moves, from the last equilibrium. If that fails, the page says why
-    and keeps the last shape. The page works on a copy: gravity is changed there and not in `system`.
+    and keeps the last shape. Gravity is changed on the page and not in `system`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Studio:
         blocking: bool = False,
     ) -> None:
         positive("gravity", gravity, unit="m/s²")
-        self.system = system.robot.compile()  # its own, because gravity changes
+        self.system = system
         self.scene = build_scene(self.system)
         self.ranges = _checked(self.system, self.scene.size, ranges)
         self.described = self.system.gravity
@@ -222,7 +222,11 @@ class Studio:
         chosen = DIRECTIONS.get(self.direction.value)
         axis = np.array(chosen, dtype=float) if chosen else self.described
         size = float(np.linalg.norm(axis))
-        self.system.tables.gravity[:] = self.weight.value * (axis / size if size else np.array([0.0, 0.0, -1.0]))
+        gravity = self.weight.value * (axis / size if size else np.array([0.0, 0.0, -1.0]))
+        if not np.array_equal(gravity, self.system.gravity):
+            robot = self.system.robot
+            robot.gravity = gravity
+            self.system = robot.compile()
 
     def _show(self, found: Equilibrium) -> None:
         """Show an equilibrium, or say why there is none."""
@@ -315,8 +319,8 @@ class Studio:
 def _prescribed_ranges(system: System, size: float) -> dict[str, tuple[float, float]]:
     """Ranges of prescribed joints of one coordinate, and of tendons of prescribed length."""
     out = {}
-    for name, (_where, place, kind) in system.prescribed.items():
-        if kind == "numbers" and place.stop == place.start + 1:
+    for name, (_where, place, group) in system.prescribed.items():
+        if group is None and place.stop == place.start + 1:
             largest = np.pi if system.dof_units[place.start] == "rad" else 0.5 * size
             out[name] = (-largest, largest)
     for name, k in system.held_tendons.items():

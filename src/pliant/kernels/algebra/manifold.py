@@ -1,10 +1,18 @@
-"""Coordinates on the manifold: integrate, difference, and the elastic force of springs in spherical and free joints."""
+"""Coordinates on the manifold: integrate and difference of ordinary coordinates, rotations and poses.
+
+A manifold joint is known by its first coordinate, its first velocity and its group. The group ROTATION has a unit quaternion
+(w, x, y, z) in q and the body's angular velocity in v; POSE has a position behind the quaternion, and a body twist.
+"""
 
 import numpy as np
 
 from ..._jit import inline, kernel, routine
 from .dual import get3, mtv, mv, put3, quaternion_matrix, vscale
 from .exponential import exp_se3, inverse_tangent_apply, tangent_coefficients
+
+ROTATION, POSE = np.int64(0), np.int64(1)
+GROUPS = {"spherical": ROTATION, "free": POSE}  # by the names that joints give them
+VELOCITIES = (3, 6)  # of each group
 
 
 @inline
@@ -67,7 +75,7 @@ def integrate(shift, spatial, q, dv, out):
     """out = q ⊕ dv: addition on ordinary coordinates, g·exp(dv) on manifold joints.
 
     `shift` (n, 2): coordinate and velocity of each ordinary coordinate; `spatial` (m, 3): first coordinate, first
-    velocity, 1 for free or 0 for spherical.
+    velocity and group of each manifold joint.
     """
     for k in range(shift.shape[0]):
         out[shift[k, 0]] = q[shift[k, 0]] + dv[shift[k, 1]]
@@ -76,7 +84,7 @@ def integrate(shift, spatial, q, dv, out):
         w = get3(dv, i)
         old = quaternion_unit(get4(q, o))
         new = quaternion_unit(quaternion_product(old, quaternion_exp(w)))
-        if spatial[k, 2] == 1:
+        if spatial[k, 2] == POSE:
             omega = (w, get3(dv, i + 3))
             ca, cb, _a1, _b1, _a2, _b2 = tangent_coefficients(omega)
             _R, p = exp_se3(omega, ca, cb)
@@ -88,13 +96,13 @@ def integrate(shift, spatial, q, dv, out):
 
 
 @routine
-def relative_log(q0, q1, o0, o1, free, out, i):
-    """out[i:] = log(g₀⁻¹ g₁) of a spherical or free joint."""
+def relative_log(q0, q1, o0, o1, group, out, i):
+    """out[i:] = log(g₀⁻¹ g₁) of two elements of a group."""
     a = get4(q0, o0)
     b = get4(q1, o1)
     w = quaternion_log(quaternion_product((a[0], -a[1], -a[2], -a[3]), b))
     put3(out, i, w)
-    if free:
+    if group == POSE:
         d = (q1[o1 + 4] - q0[o0 + 4], q1[o1 + 5] - q0[o0 + 5], q1[o1 + 6] - q0[o0 + 6])
         d = mtv(quaternion_matrix(q0, o0), d)
         put3(out, i + 3, inverse_tangent_apply((w, vscale(0.0, w)), (d, vscale(0.0, d)))[0])
@@ -107,7 +115,7 @@ def difference(shift, spatial, q0, q1, out):
         out[shift[k, 1]] = q1[shift[k, 0]] - q0[shift[k, 0]]
     for k in range(spatial.shape[0]):
         o = spatial[k, 0]
-        relative_log(q0, q1, o, o, spatial[k, 2] == 1, out, spatial[k, 1])
+        relative_log(q0, q1, o, o, spatial[k, 2], out, spatial[k, 1])
 
 
 @inline

@@ -5,13 +5,14 @@ A straight stretch is a load between two steps (see `law`). The tension of an el
 Eytelwein) with the angle θ through which the tendon has turned.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.dual import get3, get9, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import PE, RE
-from .contact import pair_columns, velocity_at
-from .law import add_cross_terms, clear_laws, subtract_pair, subtract_wrench
+from ..algebra.dual import get3, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE
+from .law import add_cross_terms, clear_laws, pair_columns, point_at, subtract_pair, subtract_wrench, velocity_at
 from .tendons import (
     L_N,
     L_PHI,
@@ -31,9 +32,20 @@ from .tendons import (
     V_REST,
     V_SPEED,
     V_STIFF,
+    Tendons,
+    add_lines,
     strain_rate,
     tendon_state,
 )
+from .units import ENERGY, FORCES, INPUTS, LENGTHS, MATRICES, TANGENT, unit
+
+
+class CableSpace(NamedTuple):
+    """Workspace of tendons beyond `Work.tension`."""
+
+    gradient: F2  # (4, nv) of a tendon's length and of its rate
+    wrapped: F2  # (wraps + segments, 3) factor, turning angle, curvature of tendons with friction
+
 
 W_FACTOR, W_ANGLE, W_CURVE = (np.int64(k) for k in range(3))
 N0, N3 = np.int64(0), np.int64(3)
@@ -42,10 +54,9 @@ N0, N3 = np.int64(0), np.int64(3)
 @routine
 def segment_ends(tendons, m, state):
     """World positions of the ends of a straight stretch, its unit vector from the second to the first, and its length."""
-    ra, rb = state[tendons.segment[m, 1]], state[tendons.segment[m, 2]]
     span = tendons.span[m]
-    a = vadd(get3(ra, PE), mv(get9(ra, RE), get3(span, N0)))
-    b = vadd(get3(rb, PE), mv(get9(rb, RE), get3(span, N3)))
+    a = point_at(state[tendons.segment[m, 1]], get3(span, N0))
+    b = point_at(state[tendons.segment[m, 2]], get3(span, N3))
     d = vsub(a, b)
     size = np.sqrt(vdot(d, d))
     return a, b, vscale(1.0 / size, d), size
@@ -78,7 +89,7 @@ def measure(tendons, work, q, v):
 
 
 @routine
-def set_tensions(tendons, work, q, v, u):
+def set_tensions(tendons, work, space, q, v, u):
     """Tension of every tendon with its derivatives, and the factors of friction; see `Work.tension`.
 
     work.tension (tendons, 6): T, ℓ, ℓ̇, ∂T/∂ℓ, ∂T/∂ℓ̇, sense of sliding. The last is 1 while pulling, −1 while released.
@@ -107,7 +118,7 @@ def set_tensions(tendons, work, q, v, u):
         if value[V_FRICTION] != 0.0:
             if value[V_SPEED] > 0.0:
                 row[T_SENSE] = np.tanh(-row[T_RATE] / value[V_SPEED])
-            set_friction(tendons, work, k, q)
+            set_friction(tendons, work, space, k, q)
 
 
 @routine
@@ -182,48 +193,48 @@ def turning(tendons, e, q, slope):
 
 
 @routine
-def set_friction(tendons, work, k, q):
-    """Angles and factors exp(−μθ) along tendon k, into work.wrapped (wraps + segments, 3)."""
+def set_friction(tendons, work, space, k, q):
+    """Angles and factors exp(−μθ) along tendon k, into space.wrapped (wraps + segments, 3)."""
     first, end = tendons.law[k, 2], tendons.law[k, 3]
     wraps = tendons.wrap.shape[0]
     none = work.line[:0]
     for e in range(first, end):
-        work.wrapped[e, W_CURVE] = turning(tendons, e, q, none)
+        space.wrapped[e, W_CURVE] = turning(tendons, e, q, none)
     scale = tendons.value[k, V_FRICTION] * work.tension[k, T_SENSE]
     for e in range(first, end):
         angle = 0.0 * q[0]
         for m in range(end - first):
-            angle += tendons.turn[e, m] * work.wrapped[first + m, W_CURVE]
-        work.wrapped[e, W_ANGLE] = angle
-        work.wrapped[e, W_FACTOR] = np.exp(-scale * angle)
-        work.factor[tendons.wrap[e, 0]] = work.wrapped[e, W_FACTOR]
+            angle += tendons.turn[e, m] * space.wrapped[first + m, W_CURVE]
+        space.wrapped[e, W_ANGLE] = angle
+        space.wrapped[e, W_FACTOR] = np.exp(-scale * angle)
+        work.factor[tendons.wrap[e, 0]] = space.wrapped[e, W_FACTOR]
     for s in range(tendons.segment.shape[0]):
         if tendons.segment[s, 0] == k:
             angle = 0.0 * q[0]
             for m in range(end - first):
-                angle += tendons.turn[wraps + s, m] * work.wrapped[first + m, W_CURVE]
-            work.wrapped[wraps + s, W_ANGLE] = angle
-            work.wrapped[wraps + s, W_FACTOR] = np.exp(-scale * angle)
+                angle += tendons.turn[wraps + s, m] * space.wrapped[first + m, W_CURVE]
+            space.wrapped[wraps + s, W_ANGLE] = angle
+            space.wrapped[wraps + s, W_FACTOR] = np.exp(-scale * angle)
 
 
 # ---------------------------------------------------------------- straight stretches
 
 
 @routine
-def segment_force(tendons, work, m):
+def segment_force(tendons, work, space, m):
     """Tension in a straight stretch."""
     k = tendons.segment[m, 0]
     force = work.tension[k, T_FORCE] * tendons.value[k, V_FACTOR]
     if tendons.value[k, V_FRICTION] != 0.0:
-        force = force * work.wrapped[tendons.wrap.shape[0] + m, W_FACTOR]
+        force = force * space.wrapped[tendons.wrap.shape[0] + m, W_FACTOR]
     return force
 
 
 @routine
-def apply_segments(tendons, work):
+def apply_segments(tendons, work, space):
     """Subtract the pull of straight stretches from the wrenches of their steps."""
     for m in range(tendons.segment.shape[0]):
-        force = segment_force(tendons, work, m)
+        force = segment_force(tendons, work, space, m)
         if force == 0.0:
             continue
         a, b, n, _size = segment_ends(tendons, m, work.state)
@@ -236,11 +247,11 @@ def apply_segments(tendons, work):
 
 
 @routine
-def segment_tangents(t, tendons, work, cross, cq, out):
+def segment_tangents(t, tendons, work, space, cross, cq, out):
     """Matrices K of straight stretches at constant tension; with `cross`, what couples their two steps instead."""
     A, B, spare = work.law[0], work.law[1], work.law[2]
     for m in range(tendons.segment.shape[0]):
-        force = segment_force(tendons, work, m)
+        force = segment_force(tendons, work, space, m)
         i, j = tendons.segment[m, 1], tendons.segment[m, 2]
         if force == 0.0 or (cross and (i < 0 or j < 0)):
             continue
@@ -287,7 +298,7 @@ def add_segment_row(t, work, i, j, x, F, scale, y):
 
 
 @routine
-def gradients(t, tendons, work, k, q, v, cq, cv, rate, out):
+def gradients(t, tendons, work, space, k, q, v, cq, cv, rate, out):
     """Derivatives of tendon k's length: out (4, nv) gets
 
     0: its generalised force per unit tension (∂ℓ/∂q without friction), 1: ∂ℓ/∂q, 2: cq ∂ℓ̇/∂q + cv ∂ℓ/∂q (if `rate`),
@@ -322,7 +333,7 @@ def gradients(t, tendons, work, k, q, v, cq, cv, rate, out):
             p = tendons.wrap[e, 0]
             tendon_state(tendons, p, q, w, K)
             o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-            f = tendons.data[p, 0] * work.wrapped[e, W_FACTOR] * work.wrapped[e, W_ANGLE]
+            f = tendons.data[p, 0] * space.wrapped[e, W_FACTOR] * space.wrapped[e, W_ANGLE]
             for i in range(tendons.point[p, L_N]):
                 out[3, v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
     for m in range(tendons.segment.shape[0]):
@@ -333,7 +344,7 @@ def gradients(t, tendons, work, k, q, v, cq, cv, rate, out):
         sign = tendons.value[k, V_FACTOR]
         factor, angle = sign + 0.0 * size, 0.0 * size
         if rubs:
-            factor, angle = sign * work.wrapped[wraps + m, W_FACTOR], work.wrapped[wraps + m, W_ANGLE]
+            factor, angle = sign * space.wrapped[wraps + m, W_FACTOR], space.wrapped[wraps + m, W_ANGLE]
         add_segment_row(t, work, i, j, a, n, sign, out[1])
         add_segment_row(t, work, i, j, a, n, factor, out[0])
         if rubs:
@@ -364,9 +375,9 @@ def add_outer(x, scale, y, out):
 
 
 @routine
-def add_tension_tangents(t, tendons, work, q, v, cq, cv, out):
+def add_tension_tangents(t, tendons, work, space, q, v, cq, cv, out):
     """What the change of tensions with length, rate and turning angle adds to the tangent."""
-    g = work.gradient
+    g = space.gradient
     for k in range(tendons.law.shape[0]):
         row = work.tension[k]
         friction = tendons.value[k, V_FRICTION]
@@ -374,7 +385,7 @@ def add_tension_tangents(t, tendons, work, q, v, cq, cv, out):
         if row[T_STIFF] == 0.0 and row[T_DAMP] == 0.0 and friction == 0.0:
             continue
         rate = row[T_DAMP] != 0.0 or slips
-        gradients(t, tendons, work, k, q, v, cq, cv, rate, g)
+        gradients(t, tendons, work, space, k, q, v, cq, cv, rate, g)
         add_outer(g[0], cq * row[T_STIFF], g[1], out)
         if rate:
             add_outer(g[0], row[T_DAMP], g[2], out)
@@ -383,14 +394,14 @@ def add_tension_tangents(t, tendons, work, q, v, cq, cv, out):
             sense = row[T_SENSE]
             add_outer(g[3], row[T_FORCE] * friction * (1.0 - sense * sense) / tendons.value[k, V_SPEED], g[2], out)
         if friction != 0.0 and cq != 0.0:
-            add_turning_tangent(t, tendons, work, k, q, -cq * row[T_FORCE] * friction * row[T_SENSE], out)
+            add_turning_tangent(t, tendons, work, space, k, q, -cq * row[T_FORCE] * friction * row[T_SENSE], out)
 
 
 @routine
-def add_turning_tangent(t, tendons, work, k, q, scale, out):
+def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
     """out += scale Σ f (∂ℓ/∂q)ₚ ∂θₚ/∂q over the points and straight stretches of tendon k."""
     w, slope, none = work.line[6], work.line[4:6], work.line[:0]
-    left, right = work.gradient[1], work.gradient[2]
+    left, right = space.gradient[1], space.gradient[2]
     first, end = tendons.law[k, 2], tendons.law[k, 3]
     wraps = tendons.wrap.shape[0]
     for m in range(end - first):
@@ -399,7 +410,7 @@ def add_turning_tangent(t, tendons, work, k, q, scale, out):
             right[i] = 0.0
         for e in range(first, end):
             p = tendons.wrap[e, 0]
-            f = tendons.turn[e, m] * work.wrapped[e, W_FACTOR] * tendons.data[p, 0]
+            f = tendons.turn[e, m] * space.wrapped[e, W_FACTOR] * tendons.data[p, 0]
             if f != 0.0:
                 tendon_state(tendons, p, q, w, none)
                 o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
@@ -409,7 +420,7 @@ def add_turning_tangent(t, tendons, work, k, q, scale, out):
             f = tendons.turn[wraps + s, m]
             if tendons.segment[s, 0] == k and f != 0.0:
                 a, _b, n, _size = segment_ends(tendons, s, work.state)
-                scaled = f * work.wrapped[wraps + s, W_FACTOR]
+                scaled = f * space.wrapped[wraps + s, W_FACTOR]
                 add_segment_row(t, work, tendons.segment[s, 1], tendons.segment[s, 2], a, n, scaled, left)
         turning(tendons, first + m, q, slope)
         p = tendons.wrap[first + m, 0]
@@ -433,3 +444,46 @@ def tendon_potential(tendons, work):
         energy += part
         size += abs(part)
     return energy, size
+
+
+@routine
+def apply_tendons(t, work, tendons, space, q, v, u, r):
+    """All forces of tendons, for any number type: on the steps, and (with the other sign) on the coordinates into r (nv,)."""
+    set_tensions(tendons, work, space, q, v, u)
+    apply_segments(tendons, work, space)
+    add_lines(tendons, work, q, r)
+
+
+@unit(Tendons, tasks=(FORCES, MATRICES, TANGENT, ENERGY, INPUTS, LENGTHS), space=CableSpace)
+def cables(task, t, work, tendons, space, q, v, u, out):
+    """Straight stretches, elasticity and friction of tendons."""
+    if task == FORCES:
+        set_tensions(tendons, work, space, q, v, u)
+        apply_segments(tendons, work, space)
+    elif task == MATRICES:
+        segment_tangents(t, tendons, work, space, task < 0, 1.0, work.out[0])
+    elif task == TANGENT:
+        cq, cv = work.message[MESSAGE_CQ], work.message[MESSAGE_CV]
+        segment_tangents(t, tendons, work, space, task >= 0, cq, out)
+        add_tension_tangents(t, tendons, work, space, q, v, cq, cv, out)
+    elif task == ENERGY:
+        set_tensions(tendons, work, space, q, v, u)
+        measure(tendons, work, q, v)
+        energy, size = tendon_potential(tendons, work)
+        work.message[MESSAGE_ENERGY] += energy
+        work.message[MESSAGE_SIZE] += size
+    elif task == INPUTS:
+        set_tensions(tendons, work, space, q, v, u)
+        for k in range(tendons.law.shape[0]):
+            gradients(t, tendons, work, space, k, q, v, 1.0, 0.0, task < 0, space.gradient)
+            scale = -1.0
+            if tendons.law[k, 1] == 1:
+                scale = -work.tension[k, T_STIFF]
+            for c in range(out.shape[1]):
+                out[tendons.law[k, 0], c] += scale * space.gradient[0, c]
+    elif task == LENGTHS:
+        measure(tendons, work, q, v)
+        for k in range(tendons.law.shape[0]):
+            gradients(t, tendons, work, space, k, q, v, 1.0, 0.0, task < 0, space.gradient)
+            for c in range(out.shape[1]):
+                out[k, c] = space.gradient[1, c]

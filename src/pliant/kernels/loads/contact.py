@@ -17,9 +17,30 @@ import numpy as np
 
 from ..._jit import inline, routine
 from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import COL0, COLS, F2, I2, KIND, PARENT, PE, RE, ROD, S_BLOCK, S_PHI, VE
-from .law import add_cross_terms, subtract_law, subtract_pair, subtract_wrench
+from ..layout import (
+    F2,
+    I2,
+    MESSAGE_COUNT,
+    MESSAGE_CQ,
+    MESSAGE_ENERGY,
+    MESSAGE_GAP,
+    MESSAGE_SIZE,
+    PE,
+    RE,
+    VE,
+)
+from .law import (
+    add_cross_terms,
+    pair_columns,
+    point_at,
+    subtract_law,
+    subtract_pair,
+    subtract_wrench,
+    unit_vector,
+    velocity_at,
+)
 from .shapes import distance
+from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES, unit
 
 
 class Contact(NamedTuple):
@@ -28,16 +49,22 @@ class Contact(NamedTuple):
     point: I2  # (points, 1) step
     ball: F2  # (points, 6) centre in the step's frame, radius, half length of the capsule along the step's x, weight
     shape: I2  # (shapes, 3) kind, step that it is fixed to (−1: the world), 1 if the robot is inside
-    place: F2  # (shapes, 15) pose in the frame of its step, sizes
+    place: F2  # (shapes, 16) pose in the frame of its step, sizes
     touch: I2  # (contacts, 4) first and end of a range of points, shape, law
     rods: I2  # (pairs, 5) two ranges of points (the same for contact of a rod with itself), law
     skip: I2  # (points, points) 1 for two capsules that never touch (neighbours along a rod, joined at rest); empty without rods
     law: F2  # (laws, 5) k, p, d, μ, v₀
 
 
+class ContactSpace(NamedTuple):
+    """Workspace of the broad phase; always real."""
+
+    sweep: F2  # (points, 4)
+    centre: F2  # (points, 3)
+
+
 C_FIRST, C_END, C_SHAPE, C_LAW = (np.int64(k) for k in range(4))
 R_LAW = np.int64(4)
-FORCES, MATRICES, CROSS, ENERGY, TABLE = (np.int64(k) for k in range(5))  # what `visit_rods` is asked for
 # columns of the table of contacts: number of the contact, its two points (−1: an obstacle), gap, where the force acts, the
 # direction away from the second, the force on the first
 T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE = (np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10))
@@ -55,8 +82,7 @@ def turn(R, o):
 @routine
 def centre_of(contact, k, state):
     """World position of a contact point."""
-    row = state[contact.point[k, 0]]
-    return vadd(get3(row, PE), mv(get9(row, RE), get3(contact.ball[k], N0)))
+    return point_at(state[contact.point[k, 0]], get3(contact.ball[k], N0))
 
 
 @routine
@@ -66,12 +92,6 @@ def shape_frame(contact, s, state):
     R = get9(row, RE)
     place = contact.place[s]
     return mm(R, get9(place, N0)), vadd(get3(row, PE), mv(R, get3(place, N9)))
-
-
-@routine
-def velocity_at(row, x):
-    """Velocity of the point x of a step."""
-    return vadd(get3(row, VE + 3), vcross(get3(row, VE), x))
 
 
 @routine
@@ -123,13 +143,6 @@ def force_column(law, weight, depth, n, v, w, rho, dn, dx, dv, dw, along, drho):
     return vadd(vcross(drho, F), vcross(rho, dF)), dF
 
 
-@inline
-def unit(k, one):
-    """A unit vector; zero for k outside 0, 1, 2."""
-    zero = 0.0 * one
-    return (one if k == 0 else zero, one if k == 1 else zero, one if k == 2 else zero)
-
-
 @routine
 def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B):
     """Matrices A and B (see `law`) of a contact: δn = normal (3, 6) δp; the contact slides by slide (6,) δp along `axis`."""
@@ -139,11 +152,13 @@ def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B)
         dn = (normal[0, k], normal[1, k], normal[2, k])
         along = vscale(slide[k], axis)
         drho = vaxpy(-radius, dn, along)
-        dM, dF = force_column(law, weight, depth, n, v, w, rho, dn, unit(k - 3, one), zero, zero, along, drho)
+        dM, dF = force_column(law, weight, depth, n, v, w, rho, dn, unit_vector(k - 3, one), zero, zero, along, drho)
         for c in range(3):
             A[c, k] = dM[c]
             A[3 + c, k] = dF[c]
-        dM, dF = force_column(law, weight, depth, n, v, w, rho, zero, zero, unit(k - 3, one), unit(k, one), zero, zero)
+        dM, dF = force_column(
+            law, weight, depth, n, v, w, rho, zero, zero, unit_vector(k - 3, one), unit_vector(k, one), zero, zero
+        )
         for c in range(3):
             B[c, k] = dM[c]
             B[3 + c, k] = dF[c]
@@ -326,7 +341,7 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
     one = 1.0 + 0.0 * depth
     size = np.sqrt(vdot(d, d))
     for col in range(6):
-        dtheta, dx = unit(col, one), unit(col - 3, one)
+        dtheta, dx = unit_vector(col, one), unit_vector(col - 3, one)
         ds, dt = slide_along(a, b, d, free_s, free_t, dtheta, dx)
         dd = vaxpy(ds, a, vaxpy(-dt, b, dx))
         dn = vscale(1.0 / size, vaxpy(-vdot(n, dd), n, dd))
@@ -346,51 +361,14 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
 
 
 @routine
-def pair_columns(t, work, i, j, out):
-    """J of steps i and j, and the mixed columns cq R + cv J of both (after `rod_columns`), at the origin."""
-    step_columns(t, work, i, out[0], out[2])
-    step_columns(t, work, j, out[1], out[3])
-
-
-@routine
-def step_columns(t, work, i, J, R):
-    """Columns J and R of a step in the order of velocities; zero for the world."""
-    for r in range(6):
-        for k in range(J.shape[1]):
-            J[r, k] = 0.0
-            R[r, k] = 0.0
-    if i < 0:
-        return
-    b = t.step[i, S_BLOCK]
-    block = t.block[b]
-    if block[KIND] == ROD:
-        n = block[COLS]
-        o = 2 * t.step[i, S_PHI]
-        for k in range(n):
-            col = t.col_v[block[COL0] + k]
-            for r in range(6):
-                J[r, col] += work.wide1[r, o + n + k]
-                R[r, col] += work.wide1[r, o + k]
-        b = block[PARENT]
-    while b >= 0:
-        block = t.block[b]
-        for k in range(block[COL0], block[COL0] + block[COLS]):
-            col = t.col_v[k]
-            for r in range(6):
-                J[r, col] += work.ends[0, r, k]
-                R[r, col] += work.ends[1, r, k]
-        b = block[PARENT]
-
-
-@routine
-def set_centres(contact, work):
-    """Centres of all capsules, into work.centre."""
+def set_centres(contact, work, space):
+    """Centres of all capsules, into space.centre."""
     for pair in range(contact.rods.shape[0]):
         for side in range(2):
             for k in range(contact.rods[pair, 2 * side], contact.rods[pair, 2 * side + 1]):
                 c = centre_of(contact, k, work.state)
                 for i in range(3):
-                    work.centre[k, i] = c[i].real
+                    space.centre[k, i] = c[i].real
 
 
 @routine
@@ -459,16 +437,16 @@ def near(contact, k, m, centre, margin):
 
 
 @routine
-def visit_rods(t, work, contact, task, cq, out):
-    """Go through the near pairs of capsules: FORCES, MATRICES K and N, what couples two steps (CROSS), or a TABLE into `out`.
+def visit_rods(t, work, contact, space, task, cq, out):
+    """Go through the near pairs of capsules: FORCES, MATRICES K and N, what couples two steps (TANGENT), or a table of those that TOUCH into `out`.
 
     Returns the potential energy of those that touch (ENERGY).
     """
     state = work.state
-    sweep, centre = work.sweep, work.centre
+    sweep, centre = space.sweep, space.centre
     energy = 0.0
-    margin = work.message[0].real if task == TABLE else 0.0
-    set_centres(contact, work)
+    margin = work.message[MESSAGE_GAP].real if task == TOUCHES else 0.0
+    set_centres(contact, work, space)
     for pair in range(contact.rods.shape[0]):
         law = contact.law[contact.rods[pair, R_LAW]]
         n, same = sort_points(contact, pair, centre, sweep, margin)
@@ -481,11 +459,11 @@ def visit_rods(t, work, contact, task, cq, out):
                 if (not same and sweep[e, 3] == sweep[f, 3]) or not near(contact, k, m, centre, margin):
                     continue
                 lower, upper = min(k, m), max(k, m)
-                if task in (MATRICES, CROSS):
-                    capsule_tangent(t, work, contact, lower, upper, law, task == CROSS, cq, out)
+                if task in (MATRICES, TANGENT):
+                    capsule_tangent(t, work, contact, lower, upper, law, task == TANGENT, cq, out)
                     continue
                 depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
-                if task == TABLE:
+                if task == TOUCHES:
                     write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
                 elif depth.real > 0.0 and task == ENERGY:
                     energy += law[0] * depth.real ** (law[1] + 1.0) / (law[1] + 1.0)
@@ -497,34 +475,34 @@ def visit_rods(t, work, contact, task, cq, out):
 
 
 @routine
-def apply_contact(t, work, contact):
-    """Subtract all contact forces from the wrenches of their steps."""
+def apply_contact(t, work, contact, space, q, v, u, r):
+    """Subtract all contact forces from the wrenches of their steps; for any number type."""
     for k in range(contact.touch.shape[0]):
         apply_obstacle(contact, k, work.state)
     if contact.rods.shape[0] > 0:
-        visit_rods(t, work, contact, FORCES, 1.0, work.out[0])
+        visit_rods(t, work, contact, space, FORCES, 1.0, work.out[0])
 
 
 @routine
-def contact_tangents(t, work, contact):
+def contact_tangents(t, work, contact, space):
     """Matrices K and N of all contacts."""
     for k in range(contact.touch.shape[0]):
         obstacle_tangent(t, work, contact, k, k < 0, 1.0, work.out[0])
     if contact.rods.shape[0] > 0:
-        visit_rods(t, work, contact, MATRICES, 1.0, work.out[0])
+        visit_rods(t, work, contact, space, MATRICES, 1.0, work.out[0])
 
 
 @routine
-def contact_cross_terms(t, work, contact, cq, out):
+def contact_cross_terms(t, work, contact, space, cq, out):
     """What contacts between two steps add to the tangent besides their matrices K and N."""
     for k in range(contact.touch.shape[0]):
         obstacle_tangent(t, work, contact, k, k >= 0, cq, out)
     if contact.rods.shape[0] > 0:
-        visit_rods(t, work, contact, CROSS, cq, out)
+        visit_rods(t, work, contact, space, TANGENT, cq, out)
 
 
 @routine
-def contact_potential(t, work, contact):
+def contact_potential(t, work, contact, space):
     """Elastic energy of all contacts; needs the forward pass."""
     energy = 0.0
     for k in range(contact.touch.shape[0]):
@@ -539,17 +517,17 @@ def contact_potential(t, work, contact):
             if depth > 0.0:
                 energy += contact.ball[m, 5] * law[0] * depth ** (law[1] + 1.0) / (law[1] + 1.0)
     if contact.rods.shape[0] > 0:
-        energy += visit_rods(t, work, contact, ENERGY, 1.0, work.out[0])
+        energy += visit_rods(t, work, contact, space, ENERGY, 1.0, work.out[0])
     return energy
 
 
 @routine
 def write_row(contact, work, table, number, k, m, depth, c, n, F):
     """A row of the table of contacts for the points k and m, if they are near enough and if there is room."""
-    if depth.real <= 0.0 and not -depth.real < work.message[0].real:
+    if depth.real <= 0.0 and not -depth.real < work.message[MESSAGE_GAP].real:
         return
-    at = int(work.message[2].real)
-    work.message[2] += 1.0
+    at = int(work.message[MESSAGE_COUNT].real)
+    work.message[MESSAGE_COUNT] += 1.0
     if at >= table.shape[0]:
         return
     row = table[at]
@@ -561,13 +539,30 @@ def write_row(contact, work, table, number, k, m, depth, c, n, F):
 
 
 @routine
-def write_contacts(t, work, contact, table):
-    """All contacts, and what is nearer than work.message[0], into rows of `table`; needs the forward pass.
+def write_contacts(t, work, contact, space, table):
+    """All contacts, and what is nearer than work.message[MESSAGE_GAP], into rows of `table`; needs the forward pass.
 
-    Their number, which may be larger than that of the rows, goes into work.message[2].
+    Their number, which may be larger than that of the rows, goes into work.message[MESSAGE_COUNT].
     """
-    work.message[2] = 0.0
+    work.message[MESSAGE_COUNT] = 0.0
     for k in range(contact.touch.shape[0]):
         write_obstacle(contact, k, work, table)
     if contact.rods.shape[0] > 0:
-        visit_rods(t, work, contact, TABLE, 1.0, table)
+        visit_rods(t, work, contact, space, TOUCHES, 1.0, table)
+
+
+@unit(Contact, tasks=(FORCES, MATRICES, TANGENT, ENERGY, TOUCHES), space=ContactSpace)
+def contacts(task, t, work, contact, space, q, v, u, out):
+    """Contact with obstacles and between rods."""
+    if task == FORCES:
+        apply_contact(t, work, contact, space, q, v, u, work.zero)
+    elif task == MATRICES:
+        contact_tangents(t, work, contact, space)
+    elif task == TANGENT:
+        contact_cross_terms(t, work, contact, space, work.message[MESSAGE_CQ], out)
+    elif task == ENERGY:
+        energy = contact_potential(t, work, contact, space)
+        work.message[MESSAGE_ENERGY] += energy
+        work.message[MESSAGE_SIZE] += energy
+    elif task == TOUCHES:
+        write_contacts(t, work, contact, space, out)

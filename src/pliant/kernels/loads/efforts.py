@@ -49,6 +49,12 @@ def add_efforts(efforts, q, v, u, r):
 
 
 @routine
+def apply_efforts(t, work, efforts, space, q, v, u, r):
+    """The same with the arguments of all families, for any number type."""
+    add_efforts(efforts, q, v, u, r)
+
+
+@routine
 def add_effort_tangents(efforts, q, v, u, cq, cv, out):
     """out += cq kp + cv kd on the diagonal."""
     for k in range(efforts.place.shape[0]):

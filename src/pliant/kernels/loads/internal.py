@@ -10,7 +10,7 @@ import numpy as np
 from ..._jit import kernel, routine
 from ..algebra.dual import dmv, dscale, dsub, get6, put6, swap
 from ..algebra.exponential import inverse_tangent_apply, tangent_coefficients, tangent_derivative
-from ..algebra.manifold import relative_log
+from ..algebra.manifold import VELOCITIES, relative_log
 from ..layout import F1, F2, F3, I1, I2
 from ..recursion.columns import unit_twist
 
@@ -21,7 +21,7 @@ class Internal(NamedTuple):
     """Stiffness and damping as arrays; constant after compile."""
 
     shift: I2  # (n, 2) coordinate and velocity of each ordinary coordinate
-    spatial: I2  # (m, 3) first coordinate, first velocity, 1 if free, of each manifold joint
+    spatial: I2  # (m, 3) first coordinate, first velocity and group of each manifold joint
     rest: F1  # (nq,) coordinates without elastic force
     start: I1  # (nv + 1,) rows of the sparse matrices
     column: I1  # (entries,)
@@ -45,15 +45,15 @@ def deviation(c, q, out):
 
 
 @routine
-def spring(K, rest, q, o, free, phi, force, tangent):
+def spring(K, rest, q, o, group, phi, force, tangent):
     """Elastic force (6,) and tangent (6, 6) of a manifold joint with energy ½ φᵀKφ, φ = log(rest⁻¹ g).
 
     Returns the energy. Since δφ = T(−φ)⁻¹ δ, the force f satisfies T(−φ)ᵀ f = Kφ, in dual form T(φ) f = Kφ.
     """
-    n = 6 if free else 3
+    n = VELOCITIES[group]
     for i in range(6):
         phi[i] = 0.0
-    relative_log(rest, q, 0, o, free, phi, 0)
+    relative_log(rest, q, 0, o, group, phi, 0)
     omega = get6(phi, FIRST)
     neg = dscale(-1.0, omega)
     for i in range(6):
@@ -98,9 +98,9 @@ def elastic(c, q, force, x, scratch):
     if c.springs.shape[0] > 0:
         phi, f6, t6 = scratch[0], scratch[1], scratch[2:]
         for s in range(c.springs.shape[0]):
-            free = c.springs[s, 2] == 1
-            energy += spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, f6, t6)
-            for k in range(6 if free else 3):
+            group = c.springs[s, 2]
+            energy += spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], group, phi, f6, t6)
+            for k in range(VELOCITIES[group]):
                 force[c.springs[s, 1] + k] += f6[k]
     return energy
 
@@ -124,11 +124,11 @@ def add_internal_tangent(c, q, cq, cv, scratch, out):
     if c.springs.shape[0] > 0 and cq != 0.0:
         phi, f6, t6 = scratch[0], scratch[1], scratch[2:]
         for s in range(c.springs.shape[0]):
-            free = c.springs[s, 2] == 1
-            spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, f6, t6)
+            group = c.springs[s, 2]
+            spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], group, phi, f6, t6)
             o = c.springs[s, 1]
-            for i in range(6 if free else 3):
-                for j in range(6 if free else 3):
+            for i in range(VELOCITIES[group]):
+                for j in range(VELOCITIES[group]):
                     out[o + i, o + j] += cq * t6[i, j]
 
 

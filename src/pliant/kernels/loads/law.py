@@ -14,15 +14,34 @@ with ``G = A − B C + [[0, −F̂], [0, 0]]``, ``δf = ad̄*_f δⱼ + G (δᵢ
 
 import numpy as np
 
-from ..._jit import routine
-from ..algebra.dual import get3, vadd, vcross
-from ..layout import FW, VE
+from ..._jit import inline, routine
+from ..algebra.dual import get3, get9, mv, vadd, vcross
+from ..layout import COL0, COLS, FW, KIND, PARENT, PE, RE, ROD, S_BLOCK, S_PHI, VE
 
 N0, N1, N3 = (
     np.int64(0),
     np.int64(1),
     np.int64(3),
 )  # as arguments: a Python int would make numba compile a copy per value
+
+
+@routine
+def point_at(row, own):
+    """Position, relative to the moving origin, of the point that is at `own` in the frame of a step."""
+    return vadd(get3(row, PE), mv(get9(row, RE), own))
+
+
+@routine
+def velocity_at(row, x):
+    """Velocity of the point x of a step."""
+    return vadd(get3(row, VE + 3), vcross(get3(row, VE), x))
+
+
+@inline
+def unit_vector(k, one):
+    """A unit vector; zero for k outside 0, 1, 2."""
+    zero = 0.0 * one
+    return (one if k == 0 else zero, one if k == 1 else zero, one if k == 2 else zero)
 
 
 @routine
@@ -173,3 +192,55 @@ def add_cross_terms(work, i, j, x, M, F, A, B, spare, cq, columns, out):
     subtract_shifted(moved, B, x)
     add_transposed_product(-1.0, columns[0], moved, columns[3], out)
     add_transposed_product(-1.0, columns[1], moved, columns[2], out)
+
+
+# ---------------------------------------------------------------- generalised coordinates
+
+
+@routine
+def step_columns(t, work, i, J, R):
+    """Columns J and R of a step in the order of velocities; zero for the world."""
+    for r in range(6):
+        for k in range(J.shape[1]):
+            J[r, k] = 0.0
+            R[r, k] = 0.0
+    if i < 0:
+        return
+    b = t.step[i, S_BLOCK]
+    block = t.block[b]
+    if block[KIND] == ROD:
+        n = block[COLS]
+        o = 2 * t.step[i, S_PHI]
+        for k in range(n):
+            col = t.col_v[block[COL0] + k]
+            for r in range(6):
+                J[r, col] += work.wide1[r, o + n + k]
+                R[r, col] += work.wide1[r, o + k]
+        b = block[PARENT]
+    while b >= 0:
+        block = t.block[b]
+        for k in range(block[COL0], block[COL0] + block[COLS]):
+            col = t.col_v[k]
+            for r in range(6):
+                J[r, col] += work.ends[0, r, k]
+                R[r, col] += work.ends[1, r, k]
+        b = block[PARENT]
+
+
+@routine
+def pair_columns(t, work, i, j, out):
+    """J of steps i and j, and the mixed columns cq R + cv J of both (after `rod_columns`), at the origin."""
+    step_columns(t, work, i, out[0], out[2])
+    step_columns(t, work, j, out[1], out[3])
+
+
+@routine
+def add_projection(t, work, i, x, M, F, out):
+    """out (nv,) += Jᵀ (M about x, F) for the point x of step i."""
+    if i < 0:
+        return
+    step_columns(t, work, i, work.columns[0], work.columns[1])
+    J = work.columns[0]
+    m0, m1, m2 = M[0] + x[1] * F[2] - x[2] * F[1], M[1] + x[2] * F[0] - x[0] * F[2], M[2] + x[0] * F[1] - x[1] * F[0]
+    for k in range(out.shape[0]):
+        out[k] += m0 * J[0, k] + m1 * J[1, k] + m2 * J[2, k] + F[0] * J[3, k] + F[1] * J[4, k] + F[2] * J[5, k]

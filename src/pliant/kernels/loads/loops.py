@@ -18,9 +18,9 @@ import numpy as np
 
 from ..._jit import routine
 from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import AE, F2, I2, PE, RE, VE
-from .contact import pair_columns, unit
-from .law import add_cross_terms, clear_laws, subtract_pair, subtract_wrench
+from ..layout import AE, F2, I2, MESSAGE_CQ, PE, RE, VE
+from .law import add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench, unit_vector
+from .units import CLOSURE, FORCES, MATRICES, TANGENT, VALUES, unit
 
 
 class Loops(NamedTuple):
@@ -90,7 +90,7 @@ def add_row_matrix(loops, r, A, B, scale, P):
         return
     _theta, w, beta, b1, b2, k, s, n = helix_angle(data, A, B)
     for j in range(3):
-        e = unit(j, 1.0 + 0.0 * n)
+        e = unit_vector(j, 1.0 + 0.0 * n)
         db = vcross(e, beta)
         dk, ds = vdot(b1, db), vdot(b2, db)
         dn = 2.0 * (k * dk + s * ds)
@@ -101,17 +101,18 @@ def add_row_matrix(loops, r, A, B, scale, P):
 
 
 @routine
-def apply_loops(loops, state, multiplier):
-    """Subtract the constraint forces from the wrenches of the steps."""
+def apply_loops(t, work, loops, space, q, v, u, r):
+    """Subtract the constraint forces from the wrenches of the steps; for any number type."""
+    state, multiplier = work.state, work.multiplier
     for k in range(loops.joint.shape[0]):
         i, j = loops.joint[k, 1], loops.joint[k, 0]
         A, pa, B, pb = loop_frames(loops, k, state)
         d = vsub(pb, pa)
         M, F = vscale(0.0, d), vscale(0.0, d)
-        for r in range(loops.joint[k, 2], loops.joint[k, 3]):
-            _e, m, f = loop_row(loops, r, A, B, d)
-            M = vaxpy(multiplier[r], m, M)
-            F = vaxpy(multiplier[r], f, F)
+        for e in range(loops.joint[k, 2], loops.joint[k, 3]):
+            _e, m, f = loop_row(loops, e, A, B, d)
+            M = vaxpy(multiplier[e], m, M)
+            F = vaxpy(multiplier[e], f, F)
         if i >= 0:
             subtract_wrench(state[i], pb, M, F)
         if j >= 0:
@@ -198,3 +199,18 @@ def closure(t, work, loops, wanted, G):
                     for x in range(3):
                         y += m[x] * (Ji[x, c] - Jj[x, c]) + F[x] * (Ji[3 + x, c] - Jj[3 + x, c])
                     G[r, c] = y
+
+
+@unit(Loops, tasks=(FORCES, MATRICES, TANGENT, VALUES, CLOSURE))
+def closures(task, t, work, loops, space, q, v, u, out):
+    """Joints that close loops."""
+    if task == FORCES:
+        apply_loops(t, work, loops, space, q, v, u, work.zero)
+    elif task == MATRICES:
+        loop_tangents(t, work, loops, task < 0, 1.0, work.out[0])
+    elif task == TANGENT:
+        loop_tangents(t, work, loops, task >= 0, work.message[MESSAGE_CQ], out)
+    elif task == VALUES:
+        closure(t, work, loops, task < 0, out)
+    elif task == CLOSURE:
+        closure(t, work, loops, task >= 0, out)

@@ -9,6 +9,8 @@ from ..._jit import inline, routine
 from ..algebra.dual import madd, mm, mmt, mouter, mscale, mtv, mv, skew_diag, vadd, vscale, vsub
 
 HALF_SPACE, BALL, TUBE, BLOCK = (np.int64(k) for k in range(4))
+PRIMITIVES = {"half-space": HALF_SPACE, "ball": BALL, "tube": TUBE, "block": BLOCK}  # by the names that shapes give
+ROUNDING = 3  # of the sizes of a shape
 FAR = 1e300
 
 
@@ -36,7 +38,7 @@ def ball_distance(c, radius):
 
 @routine
 def tube_distance(c, radius, half, inside):
-    """Outside of a cylinder along z, or of its round wall from inside where `inside`."""
+    """Outside of a cylinder along z, or of its round wall from inside where `inside`. Without radius it is a line."""
     rho = np.sqrt(c[0] * c[0] + c[1] * c[1])
     zero = 0.0 * rho
     if rho.real == 0.0:
@@ -52,6 +54,8 @@ def tube_distance(c, radius, half, inside):
     cap = sign * c[2] - half
     if inside:
         return (side if cap.real <= 0.0 else zero - FAR), er, H
+    if radius == 0.0 and cap.real > 0.0:  # the end of a line
+        return ball_distance((c[0], c[1], c[2] - sign * half), zero)
     if side.real > 0.0 and cap.real > 0.0:  # the edge
         d = np.sqrt(side * side + cap * cap)
         n = vadd(vscale(side / d, er), (zero, zero, sign * cap / d))
@@ -107,11 +111,14 @@ def box_wall(c, sx, sy, sz):
 
 @routine
 def distance(kind, inside, size, R, p, x):
-    """Distance of x from a shape with the frame (R, p), its gradient n and its second derivative, in world axes."""
+    """Distance of x from a shape with the frame (R, p), its gradient n and its second derivative, in world axes.
+
+    `size` (4,): three sizes of the primitive, and the rounding by which the surface lies outside of it.
+    """
     c = mtv(R, vsub(x, p))
     zero = 0.0 * (c[0] + c[1] + c[2])
     if kind == HALF_SPACE:
-        return c[2], mv(R, (zero, zero, 1.0 + zero)), diagonal(zero, zero, zero)
+        return c[2] - size[ROUNDING], mv(R, (zero, zero, 1.0 + zero)), diagonal(zero, zero, zero)
     if kind == BALL:
         d, n, H = ball_distance(c, size[0])
     elif kind == TUBE:
@@ -120,6 +127,7 @@ def distance(kind, inside, size, R, p, x):
         d, n, H = box_wall(c, size[0], size[1], size[2])
     else:
         d, n, H = block_distance(c, size[0], size[1], size[2])
+    d = d - size[ROUNDING]
     if inside:
         d, n, H = -d, vscale(-1.0, n), mscale(-1.0, H)
     return d, mv(R, n), mmt(mm(R, H), R)

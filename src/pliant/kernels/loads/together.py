@@ -2,7 +2,7 @@
 
 Each family is one file with the same few functions: forces, matrices K and N of the steps (or derivatives in
 generalised coordinates), what couples two steps, potential energy. The common ones are part of the engine, the others
-are units (see `units`). A new family is a file, a table in `groups` and a unit.
+are units (see `units`), of which the engine knows nothing but the tasks. A new family is a unit.
 
 `loads` is the triple (ints, floats, buffer) of packed tables (see `packing`): a family that the robot lacks costs one
 comparison.
@@ -11,40 +11,46 @@ comparison.
 from ..._call import call_unit
 from ..._jit import routine
 from ..groups import (
-    CABLES,
-    CLOSURE,
-    CONTACT,
-    ENERGY,
-    FORCES,
     HAS_EFFORTS,
     HAS_TENDONS,
     HAS_WRENCHES,
-    INPUTS,
-    LENGTHS,
-    LOOPS,
-    MATRICES,
-    TANGENT,
-    TOUCHES,
-    VALUES,
+    U_ADDRESS,
+    U_SPACE,
+    U_TABLES,
+    U_TASKS,
     unpack_efforts,
     unpack_tendons,
     unpack_units,
     unpack_wrenches,
 )
-from .contact import step_columns
+from ..layout import MESSAGE_COUNT, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_GAP, MESSAGE_SIZE
 from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, effort, effort_potential
+from .law import add_projection
 from .tendons import add_line_gradients, add_line_tangents, add_lines, line_lengths, line_potential, set_plain_tensions
-from .wrenches import P_INPUT, P_KIND, P_STEP, apply_wrenches, wrench_at, wrench_potential, wrench_tangents
+from .units import CLOSURE, ENERGY, FORCES, GENERALISED, INPUTS, LENGTHS, MATRICES, TANGENT, TOUCHES, VALUES
+from .wrenches import P_INPUT, P_KIND, P_STEP, subtract_wrenches, wrench_at, wrench_potential, wrench_tangents
 
 
 @routine
 def ask_units(loads, task, q, v, u, out):
-    """Let every unit that the robot has do a task."""
+    """Let every unit of the robot that knows a task do it."""
     ints, floats, buffer = loads
-    address = unpack_units(ints, floats).address
-    for k in range(address.shape[0]):
-        if address[k] != 0:
-            call_unit(address[k], task, ints, floats, buffer, q, v, u, out)
+    units = unpack_units(ints, floats).row
+    for k in range(units.shape[0]):
+        if (units[k, U_TASKS] >> task) & 1 != 0:
+            own, spare = units[k, U_TABLES], units[k, U_SPACE]
+            call_unit(units[k, U_ADDRESS], task, own, spare, ints, floats, buffer, q, v, u, out)
+
+
+@routine
+def some_unit_knows(loads, task):
+    """Whether the robot has a unit for a task."""
+    ints, floats, _buffer = loads
+    units = unpack_units(ints, floats).row
+    known = False
+    for k in range(units.shape[0]):
+        known = known or (units[k, U_TASKS] >> task) & 1 != 0
+    return known
 
 
 @routine
@@ -54,7 +60,7 @@ def apply_loads(work, loads, q, v, u):
     if ints[HAS_TENDONS] > 0:
         set_plain_tensions(unpack_tendons(ints, floats), work, u)
     if ints[HAS_WRENCHES] > 0:
-        apply_wrenches(unpack_wrenches(ints, floats), work.state, u)
+        subtract_wrenches(unpack_wrenches(ints, floats), work.state, u, work.share[0])
     ask_units(loads, FORCES, q, v, u, work.zero)
 
 
@@ -63,7 +69,7 @@ def load_tangents(work, loads, q, v, u):
     """Matrices K and N of all loads, into those of the steps; after `apply_loads`."""
     ints, floats, _buffer = loads
     if ints[HAS_WRENCHES] > 0:
-        wrench_tangents(unpack_wrenches(ints, floats), work.state, u, work.load)
+        wrench_tangents(unpack_wrenches(ints, floats), work.state, u, work.share[0], work.load)
     ask_units(loads, MATRICES, q, v, u, work.zero)
 
 
@@ -75,6 +81,7 @@ def add_generalised_loads(work, loads, q, v, u, r):
         add_lines(unpack_tendons(ints, floats), work, q, r)
     if ints[HAS_EFFORTS] > 0:
         add_efforts(unpack_efforts(ints, floats), q, v, u, r)
+    ask_units(loads, GENERALISED, q, v, u, r)
 
 
 @routine
@@ -85,19 +92,18 @@ def add_generalised_tangents(work, loads, q, v, u, cq, cv, out):
         add_line_tangents(unpack_tendons(ints, floats), work, q, cq, out)
     if ints[HAS_EFFORTS] > 0:
         add_effort_tangents(unpack_efforts(ints, floats), q, v, u, cq, cv, out)
-    work.message[0] = cq
-    work.message[1] = cv
+    work.message[MESSAGE_CQ] = cq
+    work.message[MESSAGE_CV] = cv
     ask_units(loads, TANGENT, q, v, u, out)
 
 
 @routine
 def load_potential(work, loads, q, u):
     """Potential energy of the loads that have one, and the size of its parts; after the forward pass at rest."""
-    ints, floats, buffer = loads
+    ints, floats, _buffer = loads
     energy = 0.0
     size = 0.0
-    address = unpack_units(ints, floats).address
-    if ints[HAS_TENDONS] > 0 and address[CABLES] == 0:
+    if ints[HAS_TENDONS] > 0 and not some_unit_knows(loads, LENGTHS):
         tendons = unpack_tendons(ints, floats)
         set_plain_tensions(tendons, work, u)
         part, parts = line_potential(tendons, work, q)
@@ -108,32 +114,23 @@ def load_potential(work, loads, q, u):
         energy += part
         size += parts
     if ints[HAS_WRENCHES] > 0:
-        part, parts = wrench_potential(unpack_wrenches(ints, floats), work.state, work.origin, u)
+        part, parts = wrench_potential(unpack_wrenches(ints, floats), work.state, work.origin, u, work.share[0])
         energy += part
         size += parts
-    for k in range(address.shape[0]):
-        if address[k] != 0:
-            work.message[2] = 0.0
-            work.message[3] = 0.0
-            call_unit(address[k], ENERGY, ints, floats, buffer, q, work.zero, u, work.zero)
-            energy += work.message[2]
-            size += work.message[3]
-    return energy, size
+    work.message[MESSAGE_ENERGY] = energy
+    work.message[MESSAGE_SIZE] = size
+    ask_units(loads, ENERGY, q, work.zero, u, work.zero)
+    return work.message[MESSAGE_ENERGY], work.message[MESSAGE_SIZE]
 
 
 @routine
 def add_wrench_columns(t, work, wrenches, B):
     """Derivatives of the generalised forces with respect to the inputs of point wrenches."""
-    J, R = work.columns[0], work.columns[1]
     for k in range(wrenches.place.shape[0]):
         j, i = wrenches.place[k, P_INPUT], wrenches.place[k, P_STEP]
         if j >= 0:
             x, M, F = wrench_at(work.state[i], wrenches.data[k], wrenches.place[k, P_KIND], 1.0)
-            step_columns(t, work, i, J, R)
-            m = (M[0] + x[1] * F[2] - x[2] * F[1], M[1] + x[2] * F[0] - x[0] * F[2], M[2] + x[0] * F[1] - x[1] * F[0])
-            for c in range(B.shape[1]):
-                for r in range(3):
-                    B[j, c] += m[r] * J[r, c] + F[r] * J[3 + r, c]
+            add_projection(t, work, i, x, M, F, B[j])
 
 
 @routine
@@ -143,7 +140,7 @@ def input_columns(t, work, loads, q, v, u, B):
     for j in range(B.shape[0]):
         for k in range(B.shape[1]):
             B[j, k] = 0.0
-    if ints[HAS_TENDONS] > 0 and unpack_units(ints, floats).address[CABLES] == 0:
+    if ints[HAS_TENDONS] > 0 and not some_unit_knows(loads, LENGTHS):
         add_line_gradients(unpack_tendons(ints, floats), work, q, B.shape[0] > 0, -1.0, B)
     if ints[HAS_EFFORTS] > 0:
         efforts = unpack_efforts(ints, floats)
@@ -159,12 +156,11 @@ def input_columns(t, work, loads, q, v, u, B):
 @routine
 def tendon_lengths(work, loads, q, v, u, J):
     """Lengths of all tendons into work.tension[:, 1], derivatives in q into J (tendons, nv); needs the steps' columns."""
-    ints, floats, buffer = loads
+    ints, floats, _buffer = loads
     if ints[HAS_TENDONS] == 0:
         return
-    address = unpack_units(ints, floats).address
-    if address[CABLES] != 0:
-        call_unit(address[CABLES], LENGTHS, ints, floats, buffer, q, v, u, J)
+    if some_unit_knows(loads, LENGTHS):
+        ask_units(loads, LENGTHS, q, v, u, J)
         return
     tendons = unpack_tendons(ints, floats)
     line_lengths(tendons, work, q)
@@ -177,27 +173,18 @@ def tendon_lengths(work, loads, q, v, u, J):
 @routine
 def loop_values(loads, q, v, u, out):
     """Values, rates and accelerations of loop joints into work.closure; needs the forward pass."""
-    ints, floats, buffer = loads
-    address = unpack_units(ints, floats).address[LOOPS]
-    if address != 0:
-        call_unit(address, VALUES, ints, floats, buffer, q, v, u, out)
+    ask_units(loads, VALUES, q, v, u, out)
 
 
 @routine
 def loop_closure(loads, q, v, u, G):
     """The same, and derivatives of the values into G (rows, nv); needs the steps' columns."""
-    ints, floats, buffer = loads
-    address = unpack_units(ints, floats).address[LOOPS]
-    if address != 0:
-        call_unit(address, CLOSURE, ints, floats, buffer, q, v, u, G)
+    ask_units(loads, CLOSURE, q, v, u, G)
 
 
 @routine
 def contact_table(work, loads, q, v, u, gap, table):
-    """Contacts, and what is apart by less than `gap`, into `table` (see `contact`), their number into work.message[2]."""
-    ints, floats, buffer = loads
-    work.message[0] = gap
-    work.message[2] = 0.0
-    address = unpack_units(ints, floats).address[CONTACT]
-    if address != 0:
-        call_unit(address, TOUCHES, ints, floats, buffer, q, v, u, table)
+    """Contacts, and what is apart by less than `gap`, into `table` (see `contact`), their number into [MESSAGE_COUNT]."""
+    work.message[MESSAGE_GAP] = gap
+    work.message[MESSAGE_COUNT] = 0.0
+    ask_units(loads, TOUCHES, q, v, u, table)

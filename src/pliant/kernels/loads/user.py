@@ -6,9 +6,10 @@ import numpy as np
 
 from ..._call import call_load
 from ..._jit import routine
-from ..algebra.dual import get3, get9, mm, mv, vadd, vcross
-from ..layout import F2, I2, PE, RE, VE
-from .law import subtract_law, subtract_wrench
+from ..algebra.dual import get3, get9, mm
+from ..layout import F1, F2, I2, RE, VE
+from .law import add_projection, point_at, subtract_law, subtract_wrench, velocity_at
+from .units import FORCES, INPUTS, MATRICES, unit
 
 
 class User(NamedTuple):
@@ -19,24 +20,32 @@ class User(NamedTuple):
     place: F2  # (points, 13) frame in the step, weight (metres along a rod)
 
 
+class UserSpace(NamedTuple):
+    """What the functions read and write; always real."""
+
+    values: (
+        F1  # (96 points + most inputs of a load,) of each load poses, twists, wrenches and their derivatives; inputs
+    )
+
+
 N0, N9 = np.int64(0), np.int64(9)
+WRENCHES, DERIVATIVES = np.int64(0), np.int64(1)  # what a function is asked for
 POSE, TWIST, WRENCH, DPOSE, DTWIST, USER_WIDTH = 0, 12, 18, 24, 60, 96
 
 
 @routine
-def evaluate(user, k, work, u, want):
-    """Call load k; its results are in work.user, from 96 × its first point on."""
+def evaluate(user, k, work, space, u, want):
+    """Call load k; its results are in space.values, from 96 × its first point on."""
     first, end = user.load[k, 0], user.load[k, 1]
     n = end - first
-    buffer = work.user[USER_WIDTH * first : USER_WIDTH * end]
+    buffer = space.values[USER_WIDTH * first : USER_WIDTH * end]
     pose, twist = buffer[: 12 * n], buffer[12 * n : 18 * n]
     for m in range(n):
         row = work.state[user.point[first + m, 0]]
-        R = get9(row, RE)
-        x = vadd(get3(row, PE), mv(R, get3(user.place[first + m], N9)))
-        frame = mm(R, get9(user.place[first + m], N0))
+        x = point_at(row, get3(user.place[first + m], N9))
+        frame = mm(get9(row, RE), get9(user.place[first + m], N0))
         w = get3(row, VE)
-        v = vadd(get3(row, VE + 3), vcross(w, x))
+        v = velocity_at(row, x)
         for c in range(9):
             pose[12 * m + c] = frame[c].real
         for c in range(3):
@@ -44,7 +53,7 @@ def evaluate(user, k, work, u, want):
             twist[6 * m + c] = w[c].real
             twist[6 * m + 3 + c] = v[c].real
     start = USER_WIDTH * user.point.shape[0]
-    inputs = work.user[start : start + user.load[k, 4]]
+    inputs = space.values[start : start + user.load[k, 4]]
     for c in range(user.load[k, 4]):
         inputs[c] = u[user.load[k, 3] + c].real
     call_load(
@@ -63,17 +72,16 @@ def evaluate(user, k, work, u, want):
 @routine
 def point_of(user, m, state):
     """Position of a point relative to the moving origin."""
-    row = state[user.point[m, 0]]
-    return vadd(get3(row, PE), mv(get9(row, RE), get3(user.place[m], N9)))
+    return point_at(state[user.point[m, 0]], get3(user.place[m], N9))
 
 
 @routine
-def apply_user(user, work, u, want):
-    """Subtract the wrenches; with `want` = 1 also their matrices K and N from those of the steps."""
+def apply_user(user, work, space, u, want):
+    """Subtract the wrenches; with `want` DERIVATIVES their matrices K and N from those of the steps."""
     for k in range(user.load.shape[0]):
-        evaluate(user, k, work, u, want)
+        evaluate(user, k, work, space, u, want)
         first = user.load[k, 0]
-        buffer = work.user[USER_WIDTH * first : USER_WIDTH * user.load[k, 1]]
+        buffer = space.values[USER_WIDTH * first : USER_WIDTH * user.load[k, 1]]
         n = user.load[k, 1] - first
         for m in range(n):
             i = user.point[first + m, 0]
@@ -82,7 +90,7 @@ def apply_user(user, work, u, want):
             f = user.place[first + m, 12]
             M = (f * buffer[o], f * buffer[o + 1], f * buffer[o + 2])
             F = (f * buffer[o + 3], f * buffer[o + 4], f * buffer[o + 5])
-            if want == 0:
+            if want == WRENCHES:
                 subtract_wrench(work.state[i], x, M, F)
             else:
                 A, B = work.law[0], work.law[1]
@@ -91,3 +99,36 @@ def apply_user(user, work, u, want):
                         A[r, c] = f * buffer[24 * n + 36 * m + 6 * r + c]
                         B[r, c] = f * buffer[60 * n + 36 * m + 6 * r + c]
                 subtract_law(work, i, x, M, F, A, B)
+
+
+@routine
+def user_columns(t, work, user, space, u, B):
+    """Derivatives with respect to the inputs of user loads, by central differences."""
+    for k in range(user.load.shape[0]):
+        first, n = user.load[k, 0], user.load[k, 1] - user.load[k, 0]
+        for j in range(user.load[k, 3], user.load[k, 3] + user.load[k, 4]):
+            value = u[j]
+            h = 6e-6 * max(1.0, abs(value))
+            for side in range(2):
+                sign = 1.0 if side == 0 else -1.0
+                u[j] = value + sign * h
+                evaluate(user, k, work, space, u, WRENCHES)
+                buffer = space.values[USER_WIDTH * first : USER_WIDTH * (first + n)]
+                for m in range(n):
+                    f = 0.5 * sign / h * user.place[first + m, 12]
+                    o = 18 * n + 6 * m
+                    M = (f * buffer[o], f * buffer[o + 1], f * buffer[o + 2])
+                    F = (f * buffer[o + 3], f * buffer[o + 4], f * buffer[o + 5])
+                    add_projection(t, work, user.point[first + m, 0], point_of(user, first + m, work.state), M, F, B[j])
+            u[j] = value
+
+
+@unit(User, tasks=(FORCES, MATRICES, INPUTS), space=UserSpace)
+def user_loads(task, t, work, user, space, q, v, u, out):
+    """Loads that the user wrote."""
+    if task == FORCES:
+        apply_user(user, work, space, u, WRENCHES)
+    elif task == MATRICES:
+        apply_user(user, work, space, u, DERIVATIVES)
+    elif task == INPUTS:
+        user_columns(t, work, user, space, u, out)

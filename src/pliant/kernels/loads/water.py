@@ -32,9 +32,11 @@ from ..algebra.dual import (
     vscale,
     vsub,
 )
-from ..layout import F1, F2, I2, PE, RE, VE
+from ..layout import F1, F2, I2, MESSAGE_ENERGY, MESSAGE_SIZE, PE, RE, VE
+from ..packing import unpacker
 from ..recursion.inertia import block9
 from .law import N0, N1, N3, clear_laws, subtract_shifted, subtract_wrench
+from .units import ENERGY, FORCES, MATRICES, unit
 
 
 class Water(NamedTuple):
@@ -44,6 +46,8 @@ class Water(NamedTuple):
     data: F2  # (m, WATER_WIDTH) frame of the body in the step, matrices and displaced mass in that frame
     fluid: F1  # (3,) current [m/s], world axes
 
+
+unpack_water = unpacker(Water)
 
 F_STEP, F_DRAG, F_ADDED = (np.int64(k) for k in range(3))
 W_ROT, W_POS, W_LINEAR, W_SQUARE, W_ADDED, W_MASS, W_CENTRE, W_TAIL = (
@@ -145,9 +149,10 @@ def current_wrench(data, row, R, x, current):
 
 
 @routine
-def apply_water(water, gravity, state):
-    """Subtract the forces of the fluid from the inertial wrenches of the steps."""
-    g = get3(gravity, N0)
+def apply_water(t, work, water, space, q, v, u, r):
+    """Subtract the forces of the fluid from the inertial wrenches of the steps; for any number type."""
+    state = work.state
+    g = get3(work.gravity, N0)
     current = get3(water.fluid, N0)
     flows = current[0] != 0.0 or current[1] != 0.0 or current[2] != 0.0
     for k in range(water.place.shape[0]):
@@ -159,13 +164,13 @@ def apply_water(water, gravity, state):
             y, F = buoyancy(data, g, R, x)
             subtract_wrench(row, y, vscale(0.0, F), F)
         if kind != 0:
-            w, v = relative_twist(row, R, x, current)
+            angular, linear = relative_twist(row, R, x, current)
             if kind == 1:
-                f, _s = force_drag(data, v)
+                f, _s = force_drag(data, linear)
                 f = mv(R, f)
                 subtract_wrench(row, x, vscale(0.0, f), f)
             else:
-                m, f, _s = drag(data, w, v)
+                m, f, _s = drag(data, angular, linear)
                 subtract_wrench(row, x, mv(R, m), mv(R, f))
         if flows and water.place[k, F_ADDED] != 0:
             m, f = current_wrench(data, row, R, x, current)
@@ -317,3 +322,16 @@ def water_potential(water, gravity, state, origin):
             energy -= part
             size += abs(part)
     return energy, size
+
+
+@unit(Water, tasks=(FORCES, MATRICES, ENERGY))
+def fluid(task, t, work, water, space, q, v, u, out):
+    """Forces of a fluid."""
+    if task == FORCES:
+        apply_water(t, work, water, space, q, v, u, work.zero)
+    elif task == MATRICES:
+        water_tangents(water, work.gravity, work)
+    elif task == ENERGY:
+        energy, size = water_potential(water, work.gravity, work.state, work.origin)
+        work.message[MESSAGE_ENERGY] += energy
+        work.message[MESSAGE_SIZE] += size

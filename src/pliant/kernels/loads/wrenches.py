@@ -42,12 +42,12 @@ def wrench_at(row, data, kind, scale):
 
 
 @routine
-def apply_wrenches(wrenches, state, u):
-    """Subtract the applied wrenches from the inertial ones of their steps."""
+def subtract_wrenches(wrenches, state, u, share):
+    """Subtract the applied wrenches, of constant ones a share, from the inertial ones of their steps."""
     for k in range(wrenches.place.shape[0]):
         j = wrenches.place[k, P_INPUT]
         row = state[wrenches.place[k, P_STEP]]
-        x, M, F = wrench_at(row, wrenches.data[k], wrenches.place[k, P_KIND], u[j] if j >= 0 else 1.0)
+        x, M, F = wrench_at(row, wrenches.data[k], wrenches.place[k, P_KIND], u[j] if j >= 0 else share)
         m = vadd(M, vcross(x, F))
         for c in range(3):
             row[FW + c] -= m[c]
@@ -55,7 +55,13 @@ def apply_wrenches(wrenches, state, u):
 
 
 @routine
-def wrench_tangents(wrenches, state, u, K):
+def apply_wrenches(t, work, wrenches, space, q, v, u, r):
+    """The same with the arguments of all families, for any number type."""
+    subtract_wrenches(wrenches, work.state, u, work.share[0])
+
+
+@routine
+def wrench_tangents(wrenches, state, u, share, K):
     """K (steps + 1, 6, 6): derivative of the applied wrenches of each step beyond their turning with the body."""
     for k in range(wrenches.place.shape[0]):
         kind = wrenches.place[k, P_KIND]
@@ -63,7 +69,7 @@ def wrench_tangents(wrenches, state, u, K):
             continue
         j = wrenches.place[k, P_INPUT]
         i = wrenches.place[k, P_STEP]
-        scale = u[j] if j >= 0 else 1.0
+        scale = u[j] if j >= 0 else share
         x, M, F = wrench_at(state[i], wrenches.data[k], kind, scale)
         top = skew_diag(M, 0.0)
         if kind == DIPOLE:
@@ -80,7 +86,7 @@ def wrench_tangents(wrenches, state, u, K):
 
 
 @routine
-def wrench_potential(wrenches, state, origin, u):
+def wrench_potential(wrenches, state, origin, u, share):
     """Potential energy of dead forces and of dipoles, and the size of its parts; needs the forward pass."""
     energy = 0.0
     size = 0.0
@@ -89,7 +95,7 @@ def wrench_potential(wrenches, state, origin, u):
         kind = wrenches.place[k, P_KIND]
         row = state[wrenches.place[k, P_STEP]]
         data = wrenches.data[k]
-        scale = u[j] if j >= 0 else 1.0
+        scale = u[j] if j >= 0 else share
         x, _M, F = wrench_at(row, data, kind, scale)
         if kind == DIPOLE:
             m = mv(get9(row, RE), mv(get9(data, P_ROT), get3(data, P_MOMENT)))

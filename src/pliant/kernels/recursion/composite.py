@@ -36,8 +36,18 @@ from ..layout import (
 )
 from .columns import copy_columns, fill, put_column, put_pair, unit_twist
 from .inertia import point_inertias
-from .spectral import spectral_composite, spectral_jacobian
-from .tangent import SIX, ZERO, add_product6, clear, expand_rows, project_wide, row_product, scatter_matrix
+from .spectral import ONE, spectral_composite, spectral_jacobian
+from .tangent import (
+    SIX,
+    ZERO,
+    add_product6,
+    clear,
+    clear_columns,
+    expand_rows,
+    project_wide,
+    row_product,
+    scatter_matrix,
+)
 
 
 @routine
@@ -181,9 +191,10 @@ def block_composite(t, work, block):
 @routine
 def mass_matrix(t, work, out):
     """M, (nv, nv), in out[0] of a (1, nv, nv) array that is zero where no block couples to another; needs `forward`."""
-    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     all_jacobians(t, work)
     target = out if t.flags[IN_ORDER] != 0 else work.out
+    clear_columns(t, work, ONE)
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         block_composite(t, work, block)

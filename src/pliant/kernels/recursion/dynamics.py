@@ -130,7 +130,7 @@ def inertial_wrench(kind, data, row, g):
 def point_forces(t, work):
     """Store each step's own inertial wrench (m, f) at the origin; zero for massless steps and the world."""
     steps = t.step.shape[0]
-    g = (t.gravity[0], t.gravity[1], t.gravity[2])
+    g = (work.gravity[0], work.gravity[1], work.gravity[2])
     for i in range(steps):
         row = work.state[i]
         kind = t.step[i, S_INERTIA]

@@ -186,7 +186,7 @@ def set_world(t, q, work):
     row[RE + 8] = 1.0
     for i in range(3):
         row[PE + i] = -out[i]
-        row[AE + 3 + i] = -t.gravity[i]
+        row[AE + 3 + i] = -work.gravity[i]
 
 
 @routine

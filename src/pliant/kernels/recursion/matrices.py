@@ -38,7 +38,7 @@ from ..algebra.dual import (
     vdot,
 )
 from ..algebra.exponential import tangent_coefficients, tangent_matrix, tangent_rate_matrix
-from ..groups import unpack_tables, unpack_water, unpack_work
+from ..groups import unpack_tables, unpack_work
 from ..layout import (
     COL0,
     COLLOC,
@@ -88,6 +88,7 @@ from ..loads.water import (
     frame_of,
     put_rotated,
     relative_twist,
+    unpack_water,
 )
 from .blocks import block_columns
 from .columns import copy_columns, fill, put_column, put_pair, unit_twist
@@ -102,6 +103,7 @@ from .tangent import (
     add_product6,
     add_row_product3,
     clear,
+    clear_columns,
     expand_rows,
     project_wide,
     row_product,
@@ -211,7 +213,7 @@ def adjoint_product(V, M, out):
 @routine
 def inertial_pairs(t, work, task):
     """P and Q of CORIOLIS, FIRST and SECOND."""
-    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     for i in range(t.step.shape[0]):
         if t.step[i, S_INERTIA] == MASSLESS:
             continue
@@ -392,6 +394,7 @@ def products(t, work, water, task, q, v, out, handles):
             joint_rates(block, t.data, work.state, J, rate)
     clear(handles, handles.shape[0], handles.shape[1])
     target = out if t.flags[IN_ORDER] != 0 else work.out
+    clear_columns(t, work, ONE)
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         if block[COLLOC] >= 0:
@@ -416,15 +419,18 @@ def products(t, work, water, task, q, v, out, handles):
 
 
 @kernel
-def composite_products(ints, floats, buffer, task, q, v, out, handles):
-    """`products` from Python: `out` (1, nv, nv), `handles` (nv, 6). A complex buffer, q and v give complex matrices."""
+def composite_products(ints, floats, buffer, first, task, q, v, out, handles):
+    """`products` from Python: `out` (1, nv, nv), `handles` (nv, 6); `first`: where the header has the tables of water.
+
+    A complex buffer, q and v give complex matrices.
+    """
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
-    products(t, work, unpack_water(ints, floats), task, q, v, out, handles)
+    products(t, work, unpack_water(ints, floats, first), task, q, v, out, handles)
 
 
 @kernel
-def fluid_forces(ints, floats, buffer, q, v, out):
+def fluid_forces(ints, floats, buffer, first, q, v, out):
     """Minus all generalised forces of the fluid, (nv,); added mass, which is inertia, only as far as a current changes it."""
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
@@ -432,6 +438,6 @@ def fluid_forces(ints, floats, buffer, q, v, out):
     for i in range(work.state.shape[0]):
         for c in range(6):
             work.state[i, FW + c] = 0.0
-    apply_water(unpack_water(ints, floats), t.gravity, work.state)
+    apply_water(t, work, unpack_water(ints, floats, first), (), q, v, work.zero, work.tau)
     backward(t, work, work.tau)
     scatter(t, work.tau, out)

@@ -462,6 +462,14 @@ def add_to_parent(x, wide, p, state, inertia, bias, load, loaded):
 
 
 @routine
+def clear_columns(t, work, nm):
+    """Zero the matrices in column space, if they are used: where blocks do not couple nothing is written."""
+    if t.flags[IN_ORDER] == 0:
+        for m in range(nm):
+            clear(work.out[m], work.out.shape[1], work.out.shape[2])
+
+
+@routine
 def scatter_matrix(t, columns, out):
     """out[col_v, col_v] += columns, from column space to velocities."""
     m = t.col_v.shape[0]
@@ -484,7 +492,7 @@ def prepare_tangent(t, work, loads, apply, q, v, a, u, nm, cq, cv, ca):
     point_forces(t, work)
     general = t.flags[GENERAL_INERTIA] != 0
     loaded = general
-    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     if apply:
         general = general or t.flags[VELOCITY_LOADS] != 0
         loaded = loaded or t.flags[STEP_LOADS] != 0
@@ -556,6 +564,7 @@ def tangent(t, work, loads, apply, q, v, a, u, cq, cv, ca, tau, out):
         cq = 1.0
     general, loaded = prepare_tangent(t, work, loads, apply, q, v, a, u, nm, cq, cv, ca)
     target = out if t.flags[IN_ORDER] != 0 else work.out
+    clear_columns(t, work, nm)
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         block_backward(t, work, block, nm, cq, general, loaded)

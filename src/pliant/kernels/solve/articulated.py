@@ -11,6 +11,7 @@ for *any* inertia that hangs on its end; here they are given the articulated one
 import numpy as np
 
 from ..._jit import routine
+from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
 from ..layout import COL0, COLS, FW, PSTEP
 from ..loads.efforts import E_KD, E_KP, effort
@@ -32,12 +33,12 @@ def add_springs(t, work, c, fronts, q, S):
     """Tangents of the springs of manifold joints, into their fronts."""
     phi, force, matrix = work.spring[0], work.spring[1], work.spring[2:]
     for s in range(c.springs.shape[0]):
-        free = c.springs[s, 2] == 1
-        spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], free, phi, force, matrix)
+        group = c.springs[s, 2]
+        spring(c.spring_stiffness[s], c.spring_rest[s], q, c.springs[s, 0], group, phi, force, matrix)
         b = fronts.spring[s]
         own, o = t.block[b, COL0], fronts.front[b, ROW]
-        for i in range(6 if free else 3):
-            for j in range(6 if free else 3):
+        for i in range(VELOCITIES[group]):
+            for j in range(VELOCITIES[group]):
                 S[o + fronts.own[own + i], fronts.own[own + j]] += matrix[i, j]
 
 
@@ -110,7 +111,7 @@ def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S
 @routine
 def factor_mass_tree(t, work, c, fronts, S, pivot):
     """The factors of M in the store S; needs `forward`. Returns False if M is singular."""
-    point_inertias(t.step, t.data, t.gravity, work.state, work.inertia, work.bias, work.load)
+    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     for i in range(work.load.shape[0]):  # here the sizes of inertias before elimination
         for r in range(6):
             work.load[i, r, 0] = 0.0

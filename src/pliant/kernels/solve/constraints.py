@@ -6,6 +6,7 @@ matrix ``G S⁻¹ Gᵀ``. Its dependent rows, of redundant constraints, get no f
 """
 
 from ..._jit import routine
+from ..layout import MESSAGE_CHANGE
 from ..loads.tendons import T_LENGTH
 from ..loads.together import loop_closure, loop_values, tendon_lengths
 from .factors import solve_tangent
@@ -93,7 +94,7 @@ def solve_small(A, n):
 def correct_constraints(work, loads, law, q, v, u, step):
     """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
 
-    Returns the largest violation before the step; work.message[2] is the largest relative change of a force.
+    Returns the largest violation before the step; work.message[MESSAGE_CHANGE] is the largest relative change of a force.
     """
     n, m = work.hold.shape[0], work.rows.shape[1]
     hold, A = work.hold, work.schur
@@ -133,5 +134,5 @@ def correct_constraints(work, loads, law, q, v, u, step):
             change = max(change, abs(more))
             for i in range(step.shape[0]):
                 step[i] -= more * work.rows[1, k, i]
-    work.message[2] = change / size
+    work.message[MESSAGE_CHANGE] = change / size
     return worst

@@ -10,6 +10,7 @@ from ..._jit import routine
 from ..algebra.linear import cholesky, cholesky_solve, lu_factor, lu_solve
 from ..algebra.manifold import integrate
 from ..groups import unpack_tendons
+from ..layout import MESSAGE_CHANGE
 from ..loads.internal import elastic
 from ..loads.together import load_potential
 from ..recursion.kinematics import totals
@@ -273,7 +274,7 @@ def polish(t, work, c, loads, fronts, q0, q1, v1, w1, u, tau, cv, ca, move, S, p
             step[k] = -r[k]
         solve_tangent(t, c, fronts, S, pivot, step)
         gap = correct_constraints(work, loads, law, q1, v1, u, step)
-        change = work.message[2]
+        change = work.message[MESSAGE_CHANGE]
         for k in range(step.shape[0]):
             move[k] += step[k]
             v1[k] += cv * step[k]

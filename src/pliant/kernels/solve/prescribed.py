@@ -17,7 +17,7 @@ def read_known(c, work, q0, q1, v1, w1):
     for k in range(c.spatial.shape[0]):
         o, i = c.spatial[k, 0], c.spatial[k, 1]
         if c.known[i] == 1:
-            relative_log(q0, q1, o, o, c.spatial[k, 2] == 1, known[0], i)
+            relative_log(q0, q1, o, o, c.spatial[k, 2], known[0], i)
 
 
 @routine

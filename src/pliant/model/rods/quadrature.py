@@ -31,6 +31,7 @@ __all__ = [
     "magnus_nodes",
     "magnus_values",
     "merge_points",
+    "points_along",
     "rod_grid",
 ]
 
@@ -38,6 +39,18 @@ SAME_POINT = 1e-12
 """Two values of X closer than this are the same point."""
 
 _RULES = ("gauss", "chebyshev")
+
+
+def points_along(X: ArrayLike) -> NDArray[np.float64]:
+    """Return X as an array (m,) of normalised arc lengths inside [0, 1]; rounding beyond the ends is removed."""
+    array = np.atleast_1d(np.asarray(X, dtype=np.float64))
+    if array.ndim != 1:
+        raise ValueError(f"X has shape {array.shape}, but a number or an array of shape (m,) is needed.")
+    outside = ~((array >= -SAME_POINT) & (array <= 1.0 + SAME_POINT))  # so that NaN counts as outside
+    if np.any(outside):
+        hint = "X is arc length divided by the length of the rod."
+        interval("X", float(array[outside][0]), 0.0, 1.0, hint=hint)
+    return np.clip(array, 0.0, 1.0)
 
 
 @lru_cache(maxsize=256, typed=True)

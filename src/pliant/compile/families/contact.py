@@ -1,0 +1,163 @@
+"""Contact points, obstacles and who may touch whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.loads import shapes
+from ...kernels.loads.contact import Contact as Tables
+from ...kernels.loads.contact import ContactSpace, apply_contact, contacts
+from ...model.links import Body, Frame, Rod
+from ...model.loads import Contact, Obstacle
+from ...model.pose import Pose
+from ...model.robot import Robot
+from ..family import Family
+from ..places import Places, as_rows
+
+__all__ = ["CONTACT"]
+
+Array = NDArray[np.float64]
+
+
+def _shape_row(obstacle: Obstacle) -> tuple[int, Pose, list[float]]:
+    """Primitive, its frame in that of the shape, and its sizes and rounding."""
+    distance = obstacle.shape.distance()
+    assert distance is not None  # checked by the obstacle
+    size = np.zeros(4)
+    size[: len(distance.size)], size[3] = distance.size, distance.rounding
+    return int(shapes.PRIMITIVES[distance.primitive]), distance.pose, size.tolist()
+
+
+def _body_points(body: Body) -> list[tuple[Array, float]]:
+    """Contact spheres of a body's shape, in its frame: centre and radius."""
+    assert body.shape is not None
+    centre = np.zeros(3) if body.inertia is None else np.asarray(body.inertia.com)
+    return [(centre + point, radius) for point, radius in body.shape.contact_points()]
+
+
+class _Builder:
+    """Collects contact points, obstacles and pairs."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.point: list[list[int]] = []
+        self.ball: list[list[float]] = []
+        self.capsules: dict[str, tuple[int, int]] = {}
+        self.owner: list[tuple[str, float]] = []  # rod and arc length of a capsule
+        self.touch: list[list[int]] = []
+        self.rods: list[list[int]] = []
+        self.laws: list[list[float]] = []
+
+    def spheres(self, pair: Contact) -> tuple[int, int]:
+        """Contact points of a link against an obstacle."""
+        first = len(self.point)
+        link = self.places.robot.link(pair.link)
+        anchors = self.places.anchors[pair.link]
+        if isinstance(link.content, Rod):
+            grid = self.places.grids[pair.link]
+            assert link.content.section is not None
+            radius = link.content.section.extent(grid.X)
+            scale = grid.weights * link.content.length if pair.per_length else np.ones(len(grid.X))
+            spots = [(a, np.zeros(3), r, s) for a, r, s in zip(anchors, radius, scale) if s > 0]
+        else:
+            spots = [(anchors[0], c, r, 1.0) for c, r in _body_points(link.content)]
+        for anchor, centre, r, s in spots:
+            if anchor.step >= 0:
+                p = anchor.offset.rotation @ centre + anchor.offset.translation
+                self.point.append([anchor.step])
+                self.ball.append([*p, float(r), 0.0, float(s)])
+                self.owner.append(("", 0.0))
+        return first, len(self.point)
+
+    def capsule_range(self, rod: str) -> tuple[int, int]:
+        """Capsules of a rod, each around a computational point and half way to its neighbours."""
+        if rod in self.capsules:
+            return self.capsules[rod]
+        first = len(self.point)
+        _link, content, grid = self.places.rod(rod)
+        assert content.section is not None
+        middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * content.length
+        radius = content.section.extent(grid.X)
+        for i, anchor in enumerate(self.places.anchors[rod]):
+            if anchor.step < 0:
+                continue
+            s = grid.X[i] * content.length
+            centre = anchor.offset.rotation @ [0.5 * (middle[i] + middle[i + 1]) - s, 0.0, 0.0]
+            self.point.append([anchor.step])
+            half = 0.5 * (middle[i + 1] - middle[i])
+            self.ball.append([*(centre + anchor.offset.translation), float(radius[i]), half, 1.0])
+            self.owner.append((rod, float(0.5 * (middle[i] + middle[i + 1]))))
+        self.capsules[rod] = first, len(self.point)
+        return self.capsules[rod]
+
+    def tables(self) -> Tables:
+        """Go through all contacts; the finished tables."""
+        robot = self.places.robot
+        names = list(robot.obstacles)
+        shape, place = [], []
+        for obstacle in robot.obstacles.values():
+            kind, turned, size = _shape_row(obstacle)
+            anchor = self.places.anchor(obstacle.parent).then(obstacle.pose @ turned)
+            shape.append([kind, anchor.step, int(obstacle.inside)])
+            place.append([*anchor.offset.rotation.ravel(), *anchor.offset.translation, *size])
+        for k, pair in enumerate(robot.contacts.values()):
+            self.laws.append([pair.stiffness, pair.exponent, pair.damping, pair.friction, pair.slip_speed])
+            if pair.other in robot.obstacles:
+                self.touch.append([*self.spheres(pair), names.index(pair.other), k])
+            else:
+                self.rods.append([*self.capsule_range(pair.link), *self.capsule_range(pair.other), k])
+        skip = np.zeros((len(self.point) if self.rods else 0,) * 2, dtype=np.int64)
+        for i in range(len(skip)):
+            for j in range(len(skip)):
+                same = self.owner[i][0] == self.owner[j][0] != ""
+                gap = abs(self.owner[i][1] - self.owner[j][1]) - self.ball[i][4] - self.ball[j][4]
+                skip[i, j] = int(same and gap < 2.0 * (self.ball[i][3] + self.ball[j][3]))
+        return Tables(
+            point=as_rows(self.point, 1, np.int64),
+            ball=as_rows(self.ball, 6),
+            shape=as_rows(shape, 3, np.int64),
+            place=as_rows(place, 16),
+            touch=as_rows(self.touch, 4, np.int64),
+            rods=as_rows(self.rods, 5, np.int64),
+            skip=skip,
+            law=as_rows(self.laws, 5),
+        )
+
+
+class _Contact(Family):
+    name = "contact"
+    unit = contacts
+    apply = staticmethod(apply_contact)
+    descriptions = (Contact, Obstacle)
+
+    def frames(self, robot: Robot) -> Iterable[Frame]:
+        return [obstacle.parent for obstacle in robot.obstacles.values()]
+
+    def tables(self, places: Places, inputs: Sequence[str]) -> Tables:
+        return _Builder(places).tables()
+
+    def present(self, tables: Tables) -> bool:
+        return len(tables.touch) + len(tables.rods) > 0
+
+    def steps(self, tables: Tables) -> NDArray[np.int64]:
+        return np.concatenate([tables.point[:, 0], tables.shape[:, 1]])
+
+    def depends_on_velocity(self, tables: Tables) -> bool:
+        return bool(np.any(tables.law[:, 2:4]))
+
+    def couples(self, tables: Tables) -> str:
+        pairs = len(tables.rods) or np.any(tables.shape[:, 1] >= 0)
+        return "contact between its parts may connect them" if pairs else ""
+
+    def keeps_potential(self, tables: Tables) -> bool:
+        return True  # friction and damping vanish at rest
+
+    def space(self, tables: Tables, nv: int, dtype: type = np.float64) -> ContactSpace:
+        n = len(tables.point)
+        return ContactSpace(sweep=np.zeros((n, 4)), centre=np.zeros((n, 3)))
+
+
+CONTACT = _Contact()

@@ -1,0 +1,58 @@
+"""Motors and distributed internal stress → forces on single coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from ...kernels.loads.efforts import Efforts, apply_efforts
+from ...model.actuators import InternalStress, Motor
+from ...model.links import Link, Rod
+from ...model.robot import Robot
+from ...model.units import Input
+from ..family import Density, Family
+from ..places import Places, as_rows
+
+__all__ = ["EFFORTS"]
+
+
+class _Efforts(Family):
+    name = "efforts"
+    apply = staticmethod(apply_efforts)
+    descriptions = (Motor, InternalStress)
+
+    def inputs(self, robot: Robot) -> Iterable[Input]:
+        for name, motor in robot.motors.items():
+            yield Input(name, motor.input_unit(robot.link(motor.link).joint))
+        for name, stress in robot.stresses.items():
+            yield Input(name, stress.input_unit)
+
+    def densities(self, robot: Robot, link: Link, rod: Rod) -> Iterator[Density]:
+        for name, stress in robot.stresses.items():
+            if stress.rod == link.name:
+                yield Density(f"stress {name!r}", (stress.stress,), stress.at, rod.strains.degree)
+
+    def tables(self, places: Places, inputs: Sequence[str]) -> Efforts:
+        place, data = [], []
+        robot = places.robot
+        for name, motor in robot.motors.items():
+            link = robot.link(motor.link)
+            v = places.v0[motor.link] + motor.dof
+            q = places.q0[motor.link] + (motor.dof if link.joint.group is None else 0)
+            gain = {"torque": 1.0, "position": motor.kp, "velocity": motor.kd}[motor.control]
+            place.append([inputs.index(name), v, q])
+            data.append([gain, motor.kp, motor.kd, motor.limit])
+        for name, stress in robot.stresses.items():
+            link, rod, grid = places.rod(stress.rod)
+            at = grid.weights > 0
+            Phi = rod.strains.matrix(grid.X[at])
+            gains = np.einsum("m,mai,ma->i", grid.weights[at] * rod.length, Phi, stress.at(grid.X[at]))
+            for i, gain in enumerate(gains):
+                if gain != 0.0:
+                    place.append([inputs.index(name), places.strain_v(link) + i, places.strain_q(link) + i])
+                    data.append([gain, 0.0, 0.0, np.inf])
+        return Efforts(place=as_rows(place, 3, np.int64), data=as_rows(data, 4))
+
+
+EFFORTS = _Efforts()

@@ -1,0 +1,357 @@
+"""Tendons, push rods and chambers → flat tables: points along rods and straight stretches between links.
+
+A tendon has a quadrature of its own. Its points follow the strains, the routing and the weight, whatever the grid of the rod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.loads.cables import CableSpace, apply_tendons, cables
+from ...kernels.loads.tendons import V_FRICTION, Tendons
+from ...model.actuators import Tendon
+from ...model.links import Frame, Rod
+from ...model.pose import Pose
+from ...model.robot import Robot
+from ...model.rods.quadrature import SAME_POINT, gauss, gauss_integrals
+from ...model.routing import Along
+from ...model.units import Input
+from ..degrees import Degrees, degrees_of, derivative, shown_range
+from ..family import Family
+from ..places import Anchor, Places, as_rows
+
+__all__ = ["TENDONS"]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_TOLERANCE = 3e-5  # of the wrench of a tendon, for the degree of its variation along a rod
+_NOTED = 1e-3  # the same, for a word about points that the user gave
+_BENT = 0.3  # curvature of the states for which points are chosen, times the largest offset
+_STRETCHED = 0.1  # stretch and shear of these states
+_TURNED = 2 * np.pi  # angle [rad] that the rod has turned in them, for the loss of tension by friction
+
+
+@dataclass(frozen=True)
+class _Quadrature:
+    """Points of a stretch along a rod in the order of its way, with integration weights from its start."""
+
+    X: Array
+    weights: Array  # of X
+    edges: list[tuple[float, float]]  # of the piece of each point
+    before: Array  # (m, m) weights of ∫ from the start of the stretch to each point
+
+
+def _edges(rod: Rod, piece: Along) -> Array:
+    """Ends of the pieces in which strains, section and routing of a stretch are smooth."""
+    low, high = piece.span
+    inner = sorted({*rod.breakpoints, *piece.breakpoints})
+    return np.array([low, *(x for x in inner if low + SAME_POINT < x < high - SAME_POINT), high])
+
+
+class _Deformed:
+    """Strains Φ q of a rod in the states in which its tendons must be integrated well, the first of them undeformed.
+
+    Points that the user gave are checked against the routing alone (one state); those of the default follow deformed rods as well. Strains
+    are remembered, since the tendons of a rod ask for the same points.
+    """
+
+    def __init__(self, rod: Rod) -> None:
+        self.rod = rod
+        q = np.zeros((1 if rod.points is not None else 3, rod.strains.size))
+        q[1:] = np.random.default_rng(0).uniform(-1.0, 1.0, q[1:].shape)
+        self.coordinates = q
+        self.known: dict[bytes, tuple[Array, Array]] = {}
+        self.size = np.abs(self._evaluate(np.linspace(0.0, 1.0, 33))).max(axis=0)
+        self.size[self.size == 0.0] = 1.0
+
+    def _evaluate(self, X: Array) -> Array:
+        values, components = self.rod.strains.evaluate(X), self.rod.strains.components
+        out = np.zeros((len(X), len(self.coordinates), 6))
+        for c in np.unique(components):
+            out[:, :, c] = values[:, components == c] @ self.coordinates[:, components == c].T
+        return out
+
+    def strains(self, X: Array, reach: float) -> Array:
+        """ξ (m, states, 6) for tendons as far from the axis as `reach` [m]."""
+        key = X.tobytes()
+        if key not in self.known:
+            self.known[key] = self.rod.reference(X)[:, None], self._evaluate(X) / self.size
+        rest, bent = self.known[key]
+        return rest + bent * np.repeat([_BENT / reach, _STRETCHED], 3)
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Vector product along the last axis, without the checks of numpy's."""
+    return np.stack(
+        [
+            a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
+            a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+            a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0],
+        ],
+        axis=-1,
+    )
+
+
+def _degrees(deformed: _Deformed, piece: Along, tendon: Tendon, edges: Array) -> Degrees:
+    """Degrees of the wrench of a unit tension in each piece."""
+    length = deformed.rod.length
+
+    def wrenches(X: Array) -> Array:
+        d, slope = piece.offsets(X)
+        reach = max(float(np.sqrt(np.sum(d * d, axis=1).max())), 1e-3 * length)
+        xi = deformed.strains(X, reach)
+        arm = np.broadcast_to(d[:, None], xi.shape[:2] + (3,))
+        t = xi[:, :, 3:] + _cross(xi[:, :, :3], arm) + slope[:, None] / length
+        t /= np.sqrt(np.sum(t * t, axis=2, keepdims=True))
+        weight = tendon.weight(X) * np.exp(-tendon.friction * _TURNED * (X - edges[0]))
+        w = np.concatenate([_cross(arm, t) / reach, t], axis=2) * weight[:, None, None]
+        return w.reshape(len(X), -1)
+
+    tolerance = _TOLERANCE if deformed.rod.points is None else _NOTED
+    return degrees_of(wrenches, edges, tolerance=tolerance, joint=True)
+
+
+def _quadrature(rod: Rod, piece: Along, edges: Array, counts: Ints) -> _Quadrature:
+    """Gauss points in pieces, `counts` in each."""
+    X: list[Array] = []
+    w: list[Array] = []
+    spans: list[tuple[float, float]] = []
+    m = int(counts.sum())
+    before = np.zeros((m, m))
+    first = 0
+    for (a, b), n in zip(pairwise(edges.tolist()), counts.tolist()):
+        nodes, weights = gauss(n)
+        s = slice(first, first + n)
+        before[s, :first] = np.concatenate(w) if w else 0.0
+        before[s, s] = (b - a) * gauss_integrals(n)
+        X.append(a + (b - a) * nodes)
+        w.append((b - a) * weights)
+        spans += [(a, b)] * n
+        first += n
+    points, total = np.concatenate(X), np.concatenate(w)
+    if piece.start > piece.end:
+        back = np.tile(total, (m, 1)) - before
+        return _Quadrature(points[::-1], total[::-1], spans[::-1], back[::-1, ::-1])
+    return _Quadrature(points, total, spans, before)
+
+
+class _Builder:
+    """Collects points and straight stretches of all tendons."""
+
+    def __init__(self, places: Places, inputs: Sequence[str]) -> None:
+        self.places, self.inputs, self.refine, self.notes = places, inputs, places.refine, places.notes
+        self.basis: dict[tuple[str, float], tuple[Array, Array, Ints]] = {}
+        self.entries: dict[tuple[str, float], list[tuple[list[int], Array, int]]] = {}
+        self.segments: list[list[int]] = []
+        self.spans: list[Array] = []
+        self.law: list[list[int]] = []
+        self.value: list[list[float]] = []
+        self.bend: list[Array] = []
+        self.turn: list[Array] = []
+        self.segment_turn: list[Array] = []
+        self.wraps = 0
+        self.deformed: dict[str, _Deformed] = {}  # by the name of the rod
+        self.rubs = any(t.friction > 0 for t in places.robot.tendons.values())
+
+    def add(self, name: str, tendon: Tendon) -> None:
+        """Add one tendon."""
+        k = len(self.law)
+        first = self.wraps
+        total: Array = np.zeros(0)  # weights of the turning angle so far
+        constant = 0.0
+        last: tuple[Anchor, Frame] | None = None
+        rows: list[Array] = []
+        for piece in tendon.path:
+            enter = Frame(piece.rod, piece.start) if isinstance(piece, Along) else piece
+            if last is not None:
+                constant += self.join(name, k, last, self.end_of(piece, enter, first=True), total)
+            if isinstance(piece, Along):
+                total = self.along(name, k, tendon, piece, total, rows)
+                last = self.end_of(piece, Frame(piece.rod, piece.end), first=False)
+            else:
+                last = self.end_of(piece, piece, first=True)
+        width = len(total)
+        self.turn += [np.pad(row, (0, width - len(row))) for row in rows]
+        slip = 0.0 if tendon.slip_speed is None else tendon.slip_speed
+        rest = np.nan if tendon.rest_length is None else tendon.rest_length
+        self.law.append([self.inputs.index(name), int(tendon.control == "elastic"), first, self.wraps])
+        stiffness = tendon.stiffness or 0.0
+        sign = 1.0 if callable(tendon.factor) else float(tendon.factor)
+        self.value.append([stiffness, tendon.damping, rest, tendon.friction, slip, sign * constant, sign])
+
+    def end_of(self, piece: Along | Frame, frame: Frame, *, first: bool) -> tuple[Anchor, Frame]:
+        """Where a stretch begins (`first`) or ends."""
+        if isinstance(piece, Along):
+            X = piece.start if first else piece.end
+            d = piece.offsets(np.array([X]))[0][0]
+            frame = Frame(piece.rod, X, Pose(translation=d))
+        return (self.places.anchor(frame) if self.needed(frame) else Anchor(-1, Pose())), frame
+
+    def needed(self, frame: Frame) -> bool:
+        """Whether a frame is a point of the table; free ends of tendons need not be."""
+        if frame.link not in self.places.grids or frame.X is None:
+            return True
+        return bool(np.min(np.abs(self.places.grids[frame.link].X - frame.X)) <= SAME_POINT)
+
+    def join(self, name: str, k: int, a: tuple[Anchor, Frame], b: tuple[Anchor, Frame], total: Array) -> float:
+        """A straight stretch between two points; returns its length if that is constant."""
+        (one, _), (two, _) = a, b
+        pa, pb = one.offset.translation, two.offset.translation
+        if one.step == two.step:
+            return float(np.linalg.norm(pa - pb))
+        self.segments.append([k, one.step, two.step])
+        self.spans.append(np.concatenate([pa, pb]))
+        self.segment_turn.append(total)
+        return 0.0
+
+    def along(self, name: str, k: int, tendon: Tendon, piece: Along, total: Array, rows: list[Array]) -> Array:
+        """A stretch along a rod; returns the weights of the turning angle up to its end."""
+        link, rod, _grid = self.places.rod(piece.rod)
+        nodes = self.quadrature(name, tendon, piece, rod)
+        X, L = nodes.X, rod.length
+        values = rod.strains.evaluate(X)
+        d, slope = piece.offsets(X)
+        weight = nodes.weights * L * tendon.weight(X)
+        table = np.column_stack([weight, rod.reference(X), d, slope / L])
+        head = [k, 0, rod.strains.size, self.places.strain_q(link), self.places.strain_v(link)]
+        slopes, bends = np.zeros_like(values), np.zeros((len(X), 9))
+        for edges in dict.fromkeys(nodes.edges) if self.rubs else ():
+            at = np.array([e == edges for e in nodes.edges])
+            slopes[at] = derivative(rod.strains.evaluate, X[at], edges) / L
+            if tendon.friction > 0:
+                bends[at, :6] = derivative(rod.reference, X[at], edges) / L
+                bends[at, 6:] = derivative(lambda s: piece.offsets(s)[1], X[at], edges) / L**2
+        for i, x in enumerate(X):
+            wrap = -1
+            if tendon.friction > 0:
+                wrap = self.wraps
+                self.bend.append(bends[i])
+                self.wraps += 1
+                rows.append(np.concatenate([total, nodes.before[i] * L]))
+            key = (piece.rod, float(x))
+            self.entries.setdefault(key, []).append((head, table[i], wrap))
+            self.basis.setdefault(key, (values[i], slopes[i], rod.strains.components))
+        return np.concatenate([total, nodes.weights * L]) if tendon.friction > 0 else total
+
+    def quadrature(self, name: str, tendon: Tendon, piece: Along, rod: Rod) -> _Quadrature:
+        """Points of a stretch: in each piece those that the user gave, or as many as strains, routing and weight need."""
+        edges = _edges(rod, piece)
+        if piece.rod not in self.deformed:
+            self.deformed[piece.rod] = _Deformed(rod)
+        found = _degrees(self.deformed[piece.rod], piece, tendon, edges)
+        counts = found.points(rod.strains.degree)
+        k = int(np.argmin(found.resolved)) if not found.resolved.all() else int(np.argmax(counts))
+        where = f"{shown_range(edges[k], edges[k + 1])} of rod {piece.rod!r}"
+        if not found.resolved.all():
+            self.notes.append(
+                f"Tendon {name!r} has a kink, or turns too fast to be integrated, {where}: give the points X of its kinks as "
+                "Along(..., breaks=...)."
+            )
+        elif rod.points is not None and counts[k] > rod.points:
+            self.notes.append(
+                f"Tendon {name!r} turns faster than points = {rod.points} follow {where}: use at least {counts[k]}, or leave "
+                "`points` out."
+            )
+        if rod.points is None:
+            counts += counts % 2  # so that the tendons of a rod more often share points, and what is computed there
+        else:
+            counts[:] = rod.points
+        return _quadrature(rod, piece, edges, self.refine * counts)
+
+    def tables(self) -> Tendons:
+        """The finished tables."""
+        points: list[list[int]] = []
+        data, phi, slope, comp = [], [], [], []
+        wrap = np.zeros((self.wraps, 1), dtype=np.int64)
+        total = 0
+        for key, group in self.entries.items():  # all tendons at one point of a rod follow each other and share values
+            for head, row, w in group:
+                if w >= 0:
+                    wrap[w, 0] = len(points)
+                points.append([head[0], total, *head[2:]])
+                data.append(row)
+            phi.append(self.basis[key][0])
+            slope.append(self.basis[key][1])
+            comp.append(self.basis[key][2])
+            total += len(phi[-1])
+        widest = max((len(row) for row in [*self.turn, *self.segment_turn]), default=0)
+        turn = [np.pad(row, (0, widest - len(row))) for row in [*self.turn, *self.segment_turn]]
+        return Tendons(
+            point=as_rows(points, 5, np.int64),
+            data=as_rows(data, 13),
+            phi=np.concatenate(phi) if phi else np.zeros(0),
+            comp=np.concatenate(comp).astype(np.int64) if comp else np.zeros(0, dtype=np.int64),
+            segment=as_rows(self.segments, 3, np.int64),
+            span=as_rows(self.spans, 6),
+            law=as_rows(self.law, 4, np.int64),
+            value=as_rows(self.value, 7),
+            wrap=wrap,
+            bend=as_rows(self.bend, 9),
+            slope=np.concatenate(slope) if slope and self.rubs else np.zeros(0),
+            turn=np.array(turn, dtype=float).reshape(len(turn), widest),
+        )
+
+
+class _Tendons(Family):
+    name = "tendons"
+    unit = cables
+    apply = staticmethod(apply_tendons)
+    descriptions = (Tendon,)
+
+    def inputs(self, robot: Robot) -> Iterable[Input]:
+        reason = "a tendon only pulls, so it must be at least 0. Use add_tendon(..., push=True) to allow compression."
+        for name, tendon in robot.tendons.items():
+            free = tendon.push or tendon.control == "elastic"
+            yield Input(name, tendon.input_unit, lower=-np.inf if free else 0.0, reason=reason)
+
+    def frames(self, robot: Robot) -> Iterable[Frame]:
+        for tendon in robot.tendons.values():
+            for k, piece in enumerate(tendon.path):
+                if isinstance(piece, Frame):
+                    yield piece
+                    continue
+                if k > 0:
+                    yield Frame(piece.rod, piece.start)
+                if k < len(tendon.path) - 1:
+                    yield Frame(piece.rod, piece.end)
+
+    def tables(self, places: Places, inputs: Sequence[str]) -> Tendons:
+        builder = _Builder(places, inputs)
+        for name, tendon in places.robot.tendons.items():
+            builder.add(name, tendon)
+        return builder.tables()
+
+    def present(self, tables: Tendons) -> bool:
+        return len(tables.law) > 0
+
+    def needs_unit(self, tables: Tendons) -> bool:
+        return bool(len(tables.segment) or np.any(tables.law[:, 1]) or len(tables.wrap))
+
+    def steps(self, tables: Tendons) -> NDArray[np.int64]:
+        return tables.segment[:, 1:].ravel()
+
+    def depends_on_velocity(self, tables: Tendons) -> bool:
+        return False
+
+    def couples(self, tables: Tendons) -> str:
+        reason = "cables between its links, or tendons with elasticity or friction connect them"
+        return reason if self.needs_unit(tables) else ""
+
+    def keeps_potential(self, tables: Tendons) -> bool:
+        return not np.any(tables.value[:, V_FRICTION])
+
+    def space(self, tables: Tendons, nv: int, dtype: type = np.float64) -> CableSpace:
+        rows = len(tables.wrap) + len(tables.segment)
+        return CableSpace(gradient=np.zeros((4, nv), dtype), wrapped=np.zeros((rows, 3), dtype))
+
+    def work_sizes(self, tables: Tendons) -> dict[str, int]:
+        return {"tendons": len(tables.law), "tendon_points": len(tables.point)}
+
+
+TENDONS = _Tendons()

@@ -1,0 +1,145 @@
+"""Buoyancy, drag, tail force and added mass of every step in a fluid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import lie
+from ...kernels.loads.water import (
+    F_ADDED,
+    F_DRAG,
+    W_ADDED,
+    W_CENTRE,
+    W_LINEAR,
+    W_MASS,
+    W_POS,
+    W_ROT,
+    W_SQUARE,
+    W_TAIL,
+    WATER_WIDTH,
+    Water,
+    apply_water,
+)
+from ...kernels.loads.water import (
+    fluid as fluid_unit,
+)
+from ...model.fluid import Hydrodynamics
+from ...model.links import Link, Rod
+from ...model.pose import Pose
+from ...model.robot import Robot
+from ..degrees import flat
+from ..family import Density, Family
+from ..places import Anchor, Places, as_rows
+
+__all__ = ["WATER", "added_mass", "move_matrix"]
+
+Array = NDArray[np.float64]
+
+
+def added_mass(robot: Robot, link: Link, X: Array | None = None) -> Array | None:
+    """Added mass of a body (1, 6, 6) or of a rod per metre at X (m, 6, 6); None without."""
+    effect = robot.hydrodynamics.get(link.name)
+    if effect is None or robot.fluid is None or effect.added_mass is None:
+        return None
+    return effect.added_mass_at(link.content, robot.fluid, X)
+
+
+def move_matrix(M: Array, offset: Pose) -> Array:
+    """A 6×6 matrix from twists to wrenches in a frame, seen from the frame in which the former has this pose."""
+    T = lie.Ad(np.linalg.inv(offset.matrix))
+    return np.asarray(T.T @ M @ T, dtype=np.float64)
+
+
+class _Water(Family):
+    name = "water"
+    unit = fluid_unit
+    apply = staticmethod(apply_water)
+    descriptions = (Hydrodynamics,)
+
+    def densities(self, robot: Robot, link: Link, rod: Rod) -> Iterator[Density]:
+        effect, fluid = robot.hydrodynamics.get(link.name), robot.fluid
+        if effect is None or fluid is None:
+            return
+        values = (effect, rod.section)
+        for what in ("drag", "linear_drag", "added_mass"):
+            if getattr(effect, what) is not None:
+                function = flat(getattr(effect, f"{what}_at"), rod, fluid)
+                yield Density(f"{what} of the water", values, function, 2 * rod.strains.degree)
+        yield Density("volume in the water", values, flat(effect.displaced_at, rod), rod.strains.degree + 2)
+
+    def tables(self, places: Places, inputs: Sequence[str]) -> Water:
+        robot = places.robot
+        place: list[list[int]] = []
+        data: list[Array] = []
+        fluid = robot.fluid
+        current = np.zeros(3) if fluid is None else np.array(fluid.current, dtype=float)
+
+        def add(
+            anchor: Anchor, linear: Array, square: Array, added: Array, mass: float, centre: Array, tail: Array
+        ) -> None:
+            if anchor.step < 0:
+                return
+            row = np.zeros(WATER_WIDTH)
+            row[W_ROT : W_ROT + 9] = anchor.offset.rotation.ravel()
+            row[W_POS : W_POS + 3] = anchor.offset.translation
+            row[W_LINEAR : W_LINEAR + 36] = linear.ravel()
+            row[W_SQUARE : W_SQUARE + 36] = square.ravel()
+            row[W_ADDED : W_ADDED + 36] = added.ravel()
+            row[W_MASS] = mass
+            row[W_CENTRE : W_CENTRE + 3] = centre
+            row[W_TAIL : W_TAIL + 2] = tail
+            drags = np.abs(linear) + np.abs(square)
+            kind = 2 if np.any(drags[:3]) or np.any(drags[:, :3]) else int(np.any(drags) or np.any(tail))
+            place.append([anchor.step, kind, int(np.any(added))])
+            data.append(row)
+
+        none = np.zeros((6, 6))
+        for name, effect in robot.hydrodynamics.items() if fluid is not None else ():
+            assert fluid is not None
+            link = robot.link(name)
+            content = link.content
+            if isinstance(content, Rod):
+                X, w, anchors = places.spread(name)
+                matrices = [f(content, fluid, X) for f in (effect.linear_drag_at, effect.drag_at, effect.added_mass_at)]
+                displaced = fluid.density * effect.displaced_at(content, X)
+                for k, anchor in enumerate(anchors):
+                    values = [w[k] * m[k] for m in matrices]
+                    add(
+                        anchor,
+                        values[0],
+                        values[1],
+                        values[2],
+                        w[k] * displaced[k],
+                        np.zeros(3),
+                        np.zeros(2),
+                    )
+                tail = np.array(effect.tail_mass(content, fluid))
+                if np.any(tail):
+                    add(places.anchors[name][-1], none, none, none, 0.0, np.zeros(3), tail)
+            else:
+                matrices = [f(content, fluid)[0] for f in (effect.linear_drag_at, effect.drag_at, effect.added_mass_at)]
+                mass = fluid.density * float(effect.displaced_at(content)[0])
+                centre = np.asarray(effect.centroid(content)) if mass else np.zeros(3)
+                add(places.anchors[name][0], matrices[0], matrices[1], matrices[2], mass, centre, np.zeros(2))
+        return Water(place=as_rows(place, 3, np.int64), data=as_rows(data, WATER_WIDTH), fluid=current)
+
+    def steps(self, tables: Water) -> NDArray[np.int64]:
+        return tables.place[:, 0]
+
+    def depends_on_velocity(self, tables: Water) -> bool:
+        return bool(np.any(tables.place[:, F_DRAG])) or self._pushed(tables, F_ADDED)
+
+    def keeps_potential(self, tables: Water) -> bool:
+        return not (self._pushed(tables, F_DRAG) or self._pushed(tables, F_ADDED))
+
+    @staticmethod
+    def _pushed(tables: Water, column: Any) -> bool:
+        """Whether there is a current, and something that it acts on."""
+        return bool(np.any(tables.fluid) and np.any(tables.place[:, column]))
+
+
+WATER = _Water()

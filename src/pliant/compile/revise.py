@@ -1,0 +1,86 @@
+"""The tables of a robot after some of its numbers have changed, from those before: only what depends on them is made anew.
+
+What a parameter changes follows from where it is in the description:
+
+* material and other resistance, if no function of X is involved: stiffness and damping of that link;
+* gravity: itself;
+* numbers of an actuator or load that say neither where it acts nor on what: the tables of its family;
+* everything else (lengths, sections, masses, places): all numbers, while grids and basis values of rods are kept.
+
+Every table is made by the functions that compiling uses, so the result equals that of compiling the changed robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..model.links import Rod
+from ..model.parameters import Parameter
+from ..model.robot import Robot
+from .assembly import assemble
+from .degrees import varies
+from .model import Model, packed_model
+from .resistance import revise_resistance, write_resistance
+
+__all__ = ["revise"]
+
+_RESISTANCE = ("young", "poisson", "shear_modulus", "viscosity", "damping_time", "shear_factor", "torsion_factor")
+
+
+def _resists(robot: Robot, parameter: Parameter) -> bool:
+    """Whether a parameter changes nothing but the resistance of its link."""
+    where, key, *path = parameter.path
+    if where != "links":
+        return False
+    if path[0] == "joint":
+        return path[1] in ("stiffness", "damping", "rest")
+    rod = robot.links[key].content
+    if not isinstance(rod, Rod) or path[0] != "content" or varies(rod.section):
+        return False
+    return path[1] in ("material", "section") and path[2] in _RESISTANCE
+
+
+def revise(old: Model, robot: Robot, changed: Sequence[Parameter]) -> Model:
+    """The model of a robot that differs from the old one in these parameters."""
+    if all(p.path[0] == "gravity" for p in changed):
+        return _other_gravity(old, robot)
+    if all(_resists(robot, p) for p in changed):
+        return _other_resistance(old, robot, {p.path[1] for p in changed})
+    steps = {name: info.steps for name, info in old.assembly.links.items() if info.steps is not None}
+    assembly = assemble(robot, old.refine, steps)
+    return packed_model(robot, old.refine, assembly)
+
+
+def _other_gravity(old: Model, robot: Robot) -> Model:
+    """Gravity is in the tables, and in the workspace as it is at first."""
+    assembly = replace(
+        old.assembly,
+        tables=old.assembly.tables._replace(gravity=np.array(robot.gravity)),
+        places=replace(old.assembly.places, robot=robot),
+    )
+    packed = old.packed._replace(floats=old.packed.floats.copy(), buffer=old.packed.buffer.copy())
+    new = replace(old, robot=robot, assembly=assembly, packed=packed)
+    new.tables.gravity[:] = new.work.gravity[:] = robot.gravity
+    return new
+
+
+def _other_resistance(old: Model, robot: Robot, links: set[int]) -> Model:
+    """Stiffness and damping of some links, by number, in the places that they have."""
+    infos = dict(old.assembly.links)
+    names = [robot.links[k].name for k in links]
+    for k, name in zip(links, names):
+        infos[name] = replace(infos[name], link=robot.links[k])
+    assembly = replace(
+        old.assembly,
+        links=infos,
+        resistance=revise_resistance(old.assembly.resistance, infos, names),
+        places=replace(old.assembly.places, robot=robot),
+    )
+    packed = old.packed._replace(floats=old.packed.floats.copy())
+    new = replace(old, robot=robot, assembly=assembly, packed=packed)
+    if not write_resistance(new.internal, assembly):
+        return packed_model(robot, old.refine, assembly)  # other entries are zero now
+    return new

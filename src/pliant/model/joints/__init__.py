@@ -1,0 +1,50 @@
+"""Joints between bodies, one file each.
+
+A joint places the child frame relative to the joint frame. It is a chain of screws ``exp(a q)`` (hinge, slider, … planar), or it
+moves on a group of its own with a unit quaternion in q and the body twist in v (`groups`, MATH.md §2). Twists are ordered
+``[angular; linear]``. A joint of your own is a class like those here: fields, names and units, and its `screws`.
+"""
+
+from .base import Joint, slide, turn
+from .cylindrical import Cylindrical
+from .fixed import Fixed
+from .free import Free
+from .groups import POSE, ROTATION, Group
+from .helical import Helical
+from .planar import Planar
+from .prismatic import Prismatic
+from .revolute import Revolute
+from .spherical import Spherical
+from .universal import Universal
+
+__all__ = [
+    "JOINTS",
+    "POSE",
+    "ROTATION",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Group",
+    "Helical",
+    "Joint",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "Universal",
+    "slide",
+    "turn",
+]
+
+JOINTS: tuple[type[Joint], ...] = (
+    Fixed,
+    Revolute,
+    Prismatic,
+    Helical,
+    Universal,
+    Cylindrical,
+    Planar,
+    Spherical,
+    Free,
+)
+"""All joints that the package brings."""

@@ -1,0 +1,34 @@
+"""Shapes of rigid bodies and obstacles, one file each, and inertias."""
+
+from .base import Shape, inertia_of_moments
+from .box import Box
+from .cylinder import Cylinder
+from .distance import Distance
+from .ellipsoid import Ellipsoid
+from .half_space import HalfSpace
+from .inertia import Inertia
+from .sphere import Sphere
+from .surface import Mesh, Sheet, View, ball_sheet, box_sheets, revolved, tube_sheets
+
+__all__ = [
+    "SHAPES",
+    "Box",
+    "Cylinder",
+    "Distance",
+    "Ellipsoid",
+    "HalfSpace",
+    "Inertia",
+    "Mesh",
+    "Shape",
+    "Sheet",
+    "Sphere",
+    "View",
+    "ball_sheet",
+    "box_sheets",
+    "inertia_of_moments",
+    "revolved",
+    "tube_sheets",
+]
+
+SHAPES: tuple[type[Shape], ...] = (Box, Cylinder, Sphere, Ellipsoid, HalfSpace)
+"""All shapes that the package brings; which can be obstacles their `distance` says."""

@@ -1,0 +1,58 @@
+"""Cuboid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .base import Array, Shape, inertia_of_moments
+from .distance import Distance
+from .surface import Sheet, View, box_sheets
+
+__all__ = ["Box"]
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """Cuboid.
+
+    Parameters
+    ----------
+    x, y, z : float
+        Side lengths along the body axes [m].
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> print(f"{pl.Box(0.2, 0.1, 0.05).volume * 1e3:.1f} l")
+    1.0 l
+    """
+
+    x: float
+    y: float
+    z: float
+
+    @property
+    def volume(self) -> float:
+        """Volume [m³]."""
+        return self.x * self.y * self.z
+
+    @property
+    def unit_inertia(self) -> Array:
+        """Rotary inertia about the centre per unit mass [m²], shape (3, 3)."""
+        return inertia_of_moments(self.x**2 / 12.0, self.y**2 / 12.0, self.z**2 / 12.0)
+
+    def sheets(self, view: View) -> list[Sheet]:
+        """The six sides."""
+        return box_sheets(self.x, self.y, self.z)
+
+    def contact_points(self) -> list[tuple[Array, float]]:
+        """The corners."""
+        half = 0.5 * np.array([self.x, self.y, self.z])
+        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+        return [(s * half, 0.0) for s in signs]
+
+    def distance(self) -> Distance:
+        """A block."""
+        return Distance("block", (0.5 * self.x, 0.5 * self.y, 0.5 * self.z))

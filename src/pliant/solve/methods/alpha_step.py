@@ -1,0 +1,134 @@
+"""Lie-group generalised-α integration with the exact fused tangent, fixed or error-controlled step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import engine
+from ...kernels.solve.newton import CONVERGED, SINGULAR
+from ...model.validate import interval
+from ...system import Given, LinearSolver, System
+from ...system.dynamics import step_storage
+from ..result import Statistics
+
+__all__ = ["AlphaMethod", "AlphaStepper"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AlphaMethod:
+    """Parameters of the generalised-α family (αm, αf, β, γ)."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+    name: str
+
+    @classmethod
+    def generalized(cls, rho: float) -> AlphaMethod:
+        """Second order with spectral radius ρ∞ at high frequency (1: no damping, 0: annihilation in one step)."""
+        rho = interval("rho", rho, 0.0, 1.0, hint="1 keeps all energy, 0.8 is a good default, 0 damps the most.")
+        am, af = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
+        gamma = 0.5 + af - am
+        return cls(am, af, 0.25 * (gamma + 0.5) ** 2, gamma, f"generalized-alpha (rho={rho:g})")
+
+    @classmethod
+    def newmark(cls, beta: float = 0.25, gamma: float = 0.5) -> AlphaMethod:
+        """Newmark's method; (¼, ½) is the trapezoidal rule of [002]."""
+        return cls(0.0, 0.0, float(beta), float(gamma), f"newmark (beta={beta:g}, gamma={gamma:g})")
+
+    @classmethod
+    def hht(cls, alpha: float = 0.1) -> AlphaMethod:
+        """Hilber–Hughes–Taylor with numerical damping alpha in [0, 1/3]."""
+        alpha = interval("alpha", alpha, 0.0, 1 / 3, hint="0 is the trapezoidal rule.")
+        return cls(0.0, alpha, 0.25 * (1 + alpha) ** 2, 0.5 + alpha, f"hht (alpha={alpha:g})")
+
+
+class AlphaStepper:
+    """State of the integrator, with a workspace of its own: factors and what belongs to them last from step to step."""
+
+    def __init__(
+        self,
+        system: System,
+        method: AlphaMethod,
+        q: Array,
+        v: Array,
+        a: Array,
+        *,
+        rtol: float,
+        atol: float,
+        newton: float,
+        iterations: int,
+        statistics: Statistics,
+        solver: LinearSolver = "auto",
+    ) -> None:
+        self.system = system
+        self.method = method
+        self.statistics = statistics
+        self.q, self.v, self.w, self.a = q.copy(), v.copy(), a.copy(), a.copy()
+        self._new = q.copy(), v.copy(), a.copy(), a.copy()
+        self._p = np.zeros(engine.PARAMETERS)
+        self._p[1:5] = method.alpha_m, method.alpha_f, method.beta, method.gamma
+        self._p[5:9] = rtol, atol, newton, iterations
+        self._S = step_storage(system, solver)
+        self._space = system.workspace()
+        self._h = 0.0
+        self.tally: Counter[tuple[int, bool]] | None = None  # which coordinate limits the steps, while someone asks
+
+    def try_step(
+        self, h: float, u: Array, tau: Array, multipliers: Array, hold: Array | None = None
+    ) -> tuple[str, float]:
+        """Compute a step without accepting it: ("ok" | "singular" | "diverged", error in units of the tolerance).
+
+        Forces of loops start from `multipliers`; `hold` is that of `Given`.
+        """
+        if self._h not in (0.0, h):
+            # the auxiliary acceleration lags by a fraction of the step: keep it consistent when h changes
+            self.a = self.w + (h / self._h) * (self.a - self.w)
+        self._h = h
+        p = self._p
+        p[0] = h
+        p[16:22] = 0.0
+        q1, v1, w1, a1 = self._new
+        space = self._space
+        space.prepare(Given(multipliers, hold=hold))
+        status = engine.run(
+            engine.ALPHA, *space.packed, self.q, self.v, self.w, self.a, u, tau, p, self._S, space.pivot, q1, v1, w1, a1
+        )
+        self.system.raise_user_errors()
+        self.statistics.iterations += int(p[16])
+        self.statistics.factorisations += int(p[17])
+        self.statistics.residuals += int(p[18])
+        if self.tally is not None:
+            self.tally[self.limiting(status == CONVERGED), status == CONVERGED] += 1
+        if status != CONVERGED:
+            return ("singular" if status == SINGULAR else "diverged"), np.inf
+        return "ok", float(p[19])
+
+    def limiting(self, converged: bool) -> int:
+        """The coordinate with the largest error in the step just tried, or the largest correction if it did not converge."""
+        _residual, correction, _move, weight, error = self._space.work.newton
+        return int(np.argmax(np.abs(error if converged else correction) / weight))
+
+    @property
+    def multipliers(self) -> Array:
+        """Forces of loops at the end of the step that was tried."""
+        return self._space.work.multiplier.copy()
+
+    @property
+    def new(self) -> tuple[Array, Array, Array]:
+        """q, v, a of the step that was tried."""
+        return self._new[0], self._new[1], self._new[2]
+
+    def accept(self) -> None:
+        """Make the tried step the current state."""
+        old = self.q, self.v, self.w, self.a
+        self.q, self.v, self.w, self.a = self._new
+        self._new = old
+        self.statistics.steps += 1

@@ -1,0 +1,142 @@
+"""What every time integrator is given, and what it has to do: the base of the methods of `simulate`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...system import LinearSolver, System
+from ..crawl import Clock
+from ..drive import Drive
+from ..interpolate import hermite
+from ..limits import StepOptions
+from ..motion import MotionSet
+from ..result import Statistics
+
+__all__ = ["Integrator", "Problem"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A motion to be computed: where it starts, what drives it, and how accurately.
+
+    Attributes
+    ----------
+    system : System
+    drive : Drive
+        ``u, tau = drive(t, q, v)``.
+    motion : MotionSet
+        Prescribed joints and tendon lengths.
+    t, end : float
+        Initial and final time [s].
+    q, v : ndarray (nq,), (nv,)
+        Initial state, which obeys loops and prescribed motion.
+    steps : StepOptions
+        Constant, largest and first step, Newton's tolerance; None where the user left them out.
+    rtol, atol : float
+        Tolerances of the local error.
+    solver : {"auto", "dense", "tree"}
+    statistics : Statistics
+        To be counted up.
+    clock : Clock
+        ``clock.check()`` ends the run when its wall time is over; call it now and then.
+    rho, project, baumgarte
+        Options of single methods.
+    """
+
+    system: System
+    drive: Drive
+    motion: MotionSet
+    t: float
+    end: float
+    q: Array
+    v: Array
+    steps: StepOptions
+    rtol: float
+    atol: float
+    solver: LinearSolver
+    statistics: Statistics
+    clock: Clock
+    rho: float = 0.8
+    project: bool = False
+    baumgarte: float = 0.02
+
+
+class Integrator:
+    """A time integrator: it holds a state and advances it by one accepted step at a time.
+
+    A method is a class derived from this one, with an `advance`. `simulate` does the rest: outputs, events, the watch over
+    energy, checkpoints, interruptions. ``simulate(system, 2.0, method=Mine)`` takes the class itself.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Attributes
+    ----------
+    name : str
+        Shown as `Result.method`.
+    t : float
+        Time [s].
+    q, v, a : ndarray (nq,), (nv,), (nv,)
+        State and acceleration at t.
+    tensions : dict
+        Inputs that are unknowns, by their number.
+    multipliers : ndarray (rows,)
+        Forces of loop joints, one per constraint.
+    applied : (ndarray (nu,), ndarray (nv,))
+        Inputs and forces at the end of the last step, as the step had them.
+    """
+
+    name = ""
+    t: float
+    q: Array
+    v: Array
+    a: Array
+    tensions: dict[int, float]
+    multipliers: Array
+    applied: tuple[Array, Array]
+
+    def __init__(self, problem: Problem) -> None:
+        system = problem.system
+        if system.loop_rows or problem.motion.active:
+            raise ValueError(
+                f"method {self.name or type(self).__name__!r} knows neither loops nor prescribed motion; use 'generalized-alpha'."
+            )
+        self.problem, self.system = problem, system
+        self.t, self.q, self.v = problem.t, problem.q.copy(), problem.v.copy()
+        self.tensions, self.multipliers = {}, np.zeros(0)
+        self.applied = problem.drive(self.t, self.q, self.v)
+        self.a = system.forward_dynamics(self.q, self.v, self.applied[1], u=self.applied[0])
+        self._before = self.t, self.q, self.v
+
+    def accept(self, t: float, q: Array, v: Array, a: Array) -> None:
+        """Make a step's end the present state; the inputs there are asked for."""
+        self._before = self.t, self.q, self.v
+        self.t, self.q, self.v, self.a = t, q, v, a
+        self.applied = self.problem.drive(t, q, v)
+        self.problem.statistics.steps += 1
+
+    def advance(self, end: float) -> str | None:
+        """One accepted step, not beyond `end`. Returns None, or why it failed and what to try."""
+        raise NotImplementedError
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """q and v at a time within the last step; by cubic Hermite interpolation unless a method knows better."""
+        return hermite(self.system, *self._before, self.t, self.q, self.v, t)
+
+    def notes(self) -> list[str]:
+        """What was done other than asked for, as sentences."""
+        return []
+
+    def tally(self) -> Counter[tuple[int, bool]] | None:
+        """How often each coordinate limited a step since the last call: by its error (True), or since Newton's iteration failed.
+
+        The first call starts counting. None where the integrator does not tell.
+        """
+        return None

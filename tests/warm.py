@@ -1,0 +1,74 @@
+"""Compile and keep on disk what the tests use, once, before many processes would each compile it for themselves.
+
+`conftest.py` runs this before a parallel run; from a warm cache it takes a few seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+
+def engine() -> None:
+    """The engine: the longest, so it comes first."""
+    from test_interpreted import small_robot
+
+    system = small_robot().compile()
+    system.gravity_forces(system.neutral())
+
+
+def units() -> None:
+    """What the engine calls through pointers."""
+    from pliant._call import Unit
+    from pliant.kernels.loads import units as module
+
+    for unit in vars(module).values():
+        if isinstance(unit, Unit):
+            assert unit.address
+
+
+def oracle() -> None:
+    """Kernels for complex numbers, and those of the tests."""
+    import numpy as np
+
+    import test_dynamics
+    import test_matrices
+    from load_robots import branched, complex_forces, moved, state
+    from pliant.kernels.recursion.matrices import CORIOLIS
+    from robots import complex_step
+
+    system = branched().compile()
+    q, v, a = state(system)
+    complex_forces(system, moved(system, q, 1j * v), v, a, np.zeros(system.nu))
+    complex_step(system, q, v, a)
+    test_matrices.complex_composite(system, CORIOLIS, q, v)
+    test_dynamics.kane(test_dynamics.Case(system, q, v, a))
+
+
+def rest() -> None:
+    """The remaining kernels, by asking a small robot everything."""
+    import test_interpreted
+
+    test_interpreted.compute()
+
+
+FIRST, LAST = (engine, oracle, units), (rest,)  # the last needs what the first compile
+
+
+def warm(names: list[str]) -> None:
+    """Run some jobs in processes of their own, as many at a time as there are processors."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = pool.map(lambda name: subprocess.run([sys.executable, __file__, name], check=True), names)
+        list(done)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    if sys.argv[1:]:
+        globals()[sys.argv[1]]()
+    else:
+        for jobs in (FIRST, LAST):
+            warm([job.__name__ for job in jobs])
