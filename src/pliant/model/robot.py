@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -130,9 +130,9 @@ class Robot:
         inertia: Density | None = None,
         damping: Density | None = None,
         points: int | None = None,
-        magnus: int = 4,
+        magnus: Literal[2, 4] = 4,
         collocation: bool = False,
-        integration: str = "magnus",
+        integration: Literal["magnus", "spectral"] = "magnus",
     ) -> Link:
         """Add a soft rod.
 
@@ -199,9 +199,9 @@ class Robot:
                 damping=damping,
                 reference_strain=reference_strain,
                 points=points,
-                magnus=magnus,  # type: ignore[arg-type]
+                magnus=magnus,
                 collocation=collocation,
-                integration=integration,  # type: ignore[arg-type]
+                integration=integration,
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"rod {name!r}: {error}") from None
