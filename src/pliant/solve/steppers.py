@@ -122,7 +122,7 @@ class _Alpha:
 
     @property
     def a(self) -> Array:
-        return self._core.w
+        return self._core.a
 
     def _drive(self, t: float) -> tuple[Array, Array]:
         """Inputs of the step that ends at t; a feedback law sees the state at its start (sample and hold)."""
@@ -272,7 +272,7 @@ class VariableAlpha(_Alpha):
         """A step in which the acceleration moves the robot by a tenth of the tolerance's square root."""
         scale = self.system.internal.scale
         size = max(float(np.sqrt(np.mean((self.a / scale) ** 2))), 1e-12)
-        return float(np.clip(np.sqrt(self._core._p[6] / size), 1e-9, 0.01 * self.largest))
+        return float(np.clip(np.sqrt(self._core.atol / size), 1e-9, 0.01 * self.largest))
 
     def advance(self, end: float) -> str | None:
         """One step whose estimated error meets the tolerance."""

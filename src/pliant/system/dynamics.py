@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from ..kernels import engine
+from ..kernels import engine, slots
 from ..kernels.groups import CABLES
 from ..kernels.loads import internal
 from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
@@ -209,8 +209,10 @@ class Dynamics(Core):
         given = None if prescribed is None else np.where(self.known, self.check_v("prescribed", prescribed), 0.0)
         q, v = self.check_q(q), self.check_v("v", v)
         forces = self._zero if tau is None else self.check_v("tau", tau)
-        a, S = np.empty(self.nv), self.mass_storage(method)
-        if self.run_job(engine.FORWARD, q, v, given, self.inputs(u), forces, S=S, acceleration=a) != CONVERGED:
+        a, (S, tree) = np.empty(self.nv), self.mass_storage(method)
+        p = np.zeros(engine.PARAMETERS)
+        p[slots.OPTION_TREE] = tree
+        if self.run_job(engine.FORWARD, q, v, given, self.inputs(u), forces, p=p, S=S, acceleration=a) != CONVERGED:
             raise self._mass_error(self.mass_matrix(q))
         return a
 
@@ -358,32 +360,33 @@ class Dynamics(Core):
         block by block in O(N) without forming it, "auto" takes the faster one for this robot. Not for robots with loops,
         whose steps also have the forces of loops as unknowns.
         """
-        x, S = self.check_v("b", b).copy(), self.step_storage(solver)
+        x, (S, tree) = self.check_v("b", b).copy(), self.step_storage(solver)
         self._refuse_loops("solve_tangent")
         p = np.zeros(engine.PARAMETERS)
-        p[:2] = weights
+        p[slots.OPTION_CV], p[slots.OPTION_CA] = weights
+        p[slots.OPTION_TREE] = tree
         state = self.check_q(q), self.check_v("v", v), self.check_v("a", a)
         forces = self._zero if tau is None else self.check_v("tau", tau)
         if self.run_job(engine.SOLVE, *state, self.inputs(u), forces, p=p, S=S, acceleration=x) != CONVERGED:
             raise np.linalg.LinAlgError(f"the tangent of {self.name!r} is singular, or not finite, at this state.")
         return x
 
-    def mass_storage(self, method: Algorithm = "auto") -> Array:
-        """Memory for the factors of the mass matrix: one square matrix, or the store of `kernels.solve.fronts`."""
+    def mass_storage(self, method: Algorithm = "auto") -> tuple[Array, bool]:
+        """Memory for the factors of the mass matrix: one square matrix, or the store of `kernels.solve.fronts` and True."""
         choice("method", method, ("auto", "composite", "articulated"))
         if method == "articulated" or (method == "auto" and self._elimination.for_mass):
-            return self._store
-        return np.zeros((1, self.nv, self.nv))
+            return self._store, True
+        return np.zeros((1, self.nv, self.nv)), False
 
-    def step_storage(self, solver: LinearSolver = "auto") -> Array:
+    def step_storage(self, solver: LinearSolver = "auto") -> tuple[Array, bool]:
         """Memory for the factors of an implicit step, likewise; error if the tree cannot be eliminated."""
         choice("solver", solver, ("auto", "dense", "tree"))
         reason = self.why_dense()
         if solver == "tree" and reason:
             raise ValueError(f"solver='tree' is not possible for {self.name!r}: {reason}. Use solver='auto'.")
         if solver == "tree" or (solver == "auto" and not reason and self._elimination.for_step):
-            return np.zeros((1, *self.fronts.size))
-        return np.zeros((1, self.nv, self.nv))
+            return np.zeros((1, *self.fronts.size)), True
+        return np.zeros((1, self.nv, self.nv)), False
 
     def why_dense(self) -> str:
         """What couples parts of the robot beyond the tree, so that implicit steps need dense factors; "" if nothing does."""
