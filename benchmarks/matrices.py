@@ -23,7 +23,7 @@ import pliant as pl
 from pliant.kernels import engine, layout
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-import projection  # noqa: E402
+import projection
 
 
 def tasks_of(system: pl.System):
