@@ -24,7 +24,8 @@ from ..model.robot import Robot
 from ..model.rods.basis import BASIS_KINDS, Basis
 from ..model.rods.sections import Material
 from ..model.rods.strains import Strains
-from ..model.routing import Along
+from ..model.routing import Along, Table
+from ..solve.methods import METHODS
 from .functions import Function
 from .kinds import Choice, Flag, Kind, ListOf, Name, Number, Numbers, Text, Whichever, Whole
 from .parts import (
@@ -94,6 +95,7 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
         "progress": "it is for a terminal, not for a model; give it to Model.simulate.",
         "checkpoint": _OF_THE_RUN,
         "checkpoint_interval": _OF_THE_RUN,
+        "method": Choice(tuple(METHODS)),  # of the package; one's own is a Python function
         "u": Inputs(Function(variable="t")),
         "tau": Function((-1,), variable="t"),
         "motion": MOTIONS,
@@ -172,7 +174,9 @@ def kind_of_annotation(annotation: Any) -> Kind | None:
         if cls in types:
             return kind
     is_array = set(types) >= _ARRAY or any(get_origin(option) is np.ndarray for option in types)
-    if any(get_origin(option) is Callable for option in types):
+    others = [option for option in types if get_origin(option) is not Callable]
+    constants = all(option in (float, int, Table) or get_origin(option) is tuple for option in others)
+    if len(others) < len(types) and (is_array or constants):
         return Function(*_ANY_SHAPE) if is_array else Function()
     if is_array:
         return Numbers(*_ANY_SHAPE)

@@ -216,6 +216,8 @@ class Choice(Kind):
         return self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:
+        if value not in self.options:
+            raise WriteError(f"{path} = {value!r} cannot be written to a model file: {self.wanted} can.")
         return value
 
     def schema(self, defs: Schema) -> Schema:
