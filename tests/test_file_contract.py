@@ -169,6 +169,8 @@ def test_the_reference_page_has_every_key():
 def annotated(
     size: float,
     count: int = 1,
+    dose: int | float = 1,
+    corner: tuple[float, float] = (0.0, 0.0),
     colour: Literal["red", "blue"] = "red",
     axis: AxisLike = "x",
     where: Annotated[ArrayLike, (3,)] = (0, 0, 0),
@@ -188,7 +190,7 @@ def test_kinds_follow_from_annotations():
     record = Record("thing", annotated)
     found = {key: type(kind) for key, kind in record.fields.items()}
     assert found == {
-        "joint": Parts, "size": kinds.Number, "count": kinds.Whole, "colour": kinds.Choice, "axis": type(derive.AXIS),
+        "joint": Parts, "size": kinds.Number, "count": kinds.Whole, "colour": kinds.Choice, "dose": kinds.Number, "corner": kinds.Numbers, "axis": type(derive.AXIS),
         "where": kinds.Numbers, "any_array": kinds.Numbers, "taper": kinds.Numbers, "law": Function, "vector": Function,
         "sections": kinds.ListOf, "material": kinds.Whichever,
     }  # fmt: skip
@@ -197,6 +199,8 @@ def test_kinds_follow_from_annotations():
     assert record.fields["vector"].shapes == ((3,), (6,))
     assert record.required == {"size"}
     assert record.defaults["colour"] == "red"
+    place = pl.io.source.Place({"size": 1, "corner": [1, 2], "taper": [1, 2]}, pl.io.source.Document("x"))
+    assert record.read(place)["corner"] == record.read(place)["taper"] == (1.0, 2.0)  # frozen classes can be hashed
 
 
 def test_an_annotation_that_says_nothing_is_an_error():

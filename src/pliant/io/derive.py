@@ -24,7 +24,8 @@ from ..model.robot import Robot
 from ..model.rods.basis import BASIS_KINDS, Basis
 from ..model.rods.sections import Material
 from ..model.rods.strains import Strains
-from ..model.routing import Along
+from ..model.routing import Along, Table
+from ..solve.methods import METHODS
 from .functions import Function
 from .kinds import Choice, Flag, Kind, ListOf, Name, Number, Numbers, Text, Whichever, Whole
 from .parts import (
@@ -40,7 +41,7 @@ from .parts import (
     STRAINS,
 )
 from .places import AXIS, FRAME, POSE
-from .records import Parts, Record
+from .records import Parts, Record, is_own
 from .settings import ANY_OF_TIME, MOTIONS, VALUE, Inputs, State
 
 __all__ = ["hints_of", "kind_of", "kind_of_annotation"]
@@ -69,9 +70,8 @@ _FIXED = "a fixed joint does not move; use Free with stiffness and damping for a
 _THIS_ROBOT = "it is the robot of the file."
 _OF_THE_RUN = "files of a run belong to the run; give it to Model.simulate."
 
-EXCEPTIONS: dict[
-    str, dict[str, Kind | str]
-] = {  # class or function: its parameters, of a kind, or no keys for a reason
+# class or function: its parameters, of a kind, or no keys for a reason
+EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "Joint": {"rest": Numbers((), (-1,))},
     "Fixed": {"stiffness": _FIXED, "damping": _FIXED, "rest": _FIXED},
     "Along": {"rod": _ROD},
@@ -95,6 +95,7 @@ EXCEPTIONS: dict[
         "progress": "it is for a terminal, not for a model; give it to Model.simulate.",
         "checkpoint": _OF_THE_RUN,
         "checkpoint_interval": _OF_THE_RUN,
+        "method": Choice(tuple(METHODS)),  # of the package; one's own is a Python function
         "u": Inputs(Function(variable="t")),
         "tau": Function((-1,), variable="t"),
         "motion": MOTIONS,
@@ -139,8 +140,10 @@ def kind_of(source: Any, parameter: str) -> Kind | str:
 
 
 def _owners(source: Any) -> list[str]:
-    """Names under which exceptions of a class or function stand: of its bases, of the class whose method it is."""
-    return [cls.__name__ for cls in source.__mro__] if inspect.isclass(source) else source.__qualname__.split(".")[::-1]
+    """Names under which exceptions of a class or function stand: of pliant's among its bases, of the class whose method it is."""
+    if inspect.isclass(source):
+        return [cls.__name__ for cls in source.__mro__ if is_own(cls)]
+    return source.__qualname__.split(".")[::-1] if is_own(source) else []
 
 
 @cache
@@ -171,7 +174,9 @@ def kind_of_annotation(annotation: Any) -> Kind | None:
         if cls in types:
             return kind
     is_array = set(types) >= _ARRAY or any(get_origin(option) is np.ndarray for option in types)
-    if any(get_origin(option) is Callable for option in types):
+    others = [option for option in types if get_origin(option) is not Callable]
+    constants = all(option in (float, int, Table) or get_origin(option) is tuple for option in others)
+    if len(others) < len(types) and (is_array or constants):
         return Function(*_ANY_SHAPE) if is_array else Function()
     if is_array:
         return Numbers(*_ANY_SHAPE)
@@ -200,10 +205,11 @@ def _single(option: Any) -> Kind | None:
         return _SIMPLE[option]
     origin, arguments = get_origin(option), get_args(option)
     if origin is tuple and Ellipsis not in arguments and set(arguments) == {float}:
-        return Numbers((len(arguments),))
+        return Numbers((len(arguments),), frozen=True)
     if origin in (tuple, list, Sequence, Iterable):
         entry = kind_of_annotation(arguments[0])
-        return None if entry is None else Numbers((-1,)) if isinstance(entry, Number) else ListOf(entry)
+        frozen = origin is tuple
+        return None if entry is None else Numbers((-1,), frozen=frozen) if isinstance(entry, Number) else ListOf(entry)
     if not inspect.isclass(option) or option.__module__ == "builtins":
         return None
     return _parts(option)  # type: ignore[arg-type]  # classes are hashable
@@ -221,7 +227,9 @@ def _either(types: Sequence[Any]) -> Kind | None:
     """The kind of one of two types that are told apart by their form in a file."""
     kinds: dict[type, Any] = {type(kind): kind for kind in map(kind_of_annotation, types)}
     if set(kinds) == {Number, Numbers}:
-        return Numbers((), *kinds[Numbers].shapes)
+        return Numbers((), *kinds[Numbers].shapes, frozen=kinds[Numbers].frozen)
+    if set(kinds) == {Whole, Number}:
+        return kinds[Number]
     if set(kinds) == {Whole, Numbers}:
         return Whichever(kinds[Whole], kinds[Numbers], lambda p: not p.is_list, lambda v: isinstance(v, int))
     if set(kinds) == {Whole, Text}:

@@ -216,6 +216,8 @@ class Choice(Kind):
         return self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:
+        if value not in self.options:
+            raise WriteError(f"{path} = {value!r} cannot be written to a model file: {self.wanted} can.")
         return value
 
     def schema(self, defs: Schema) -> Schema:
@@ -223,10 +225,10 @@ class Choice(Kind):
 
 
 class Numbers(Kind):
-    """A number, or nested lists of them, of one of the given shapes (-1: any length)."""
+    """A number, or nested lists of them (a tuple if `frozen`), of one of the given shapes (-1: any length)."""
 
-    def __init__(self, *shapes: tuple[int, ...]) -> None:
-        self.shapes = shapes
+    def __init__(self, *shapes: tuple[int, ...], frozen: bool = False) -> None:
+        self.shapes, self.frozen = shapes, frozen
         self.wanted = " or ".join(shape_name(shape) for shape in shapes)
 
     def read(self, place: Place) -> Any:
@@ -235,7 +237,7 @@ class Numbers(Kind):
             return FAILED
         if not fits(np.shape(shaped(value)), self.shapes):
             return self.wrong(place)
-        return value
+        return tuple(value) if self.frozen and isinstance(value, list) else value
 
     def write(self, value: Any, path: str) -> Any:
         return plain(np.asarray(value, dtype=float).tolist())

@@ -359,9 +359,9 @@ class Parts(Variants):
         return None if self._record(cls) is not None else self._made[cls].reason
 
 
-def is_own(cls: type) -> bool:
-    """Whether a class is pliant's, not a user's."""
-    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+def is_own(source: Any) -> bool:
+    """Whether a class or function is pliant's, not a user's."""
+    return source.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _below(base: type) -> Iterator[type]:
