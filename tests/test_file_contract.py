@@ -17,7 +17,7 @@ from pliant.io import parts, water
 from pliant.io.kinds import Number
 from pliant.io.records import Record
 from pliant.model import actuators, fluid, joints, links, loads, loops, routing, shapes, user
-from pliant.model.rods import basis, sections, strains
+from pliant.model.rods import basis, quadrature, sections, strains
 from pliant.solve.simulate import simulate
 from pliant.solve.statics import solve_statics
 
@@ -70,8 +70,10 @@ FIELDS = {
     sections.Material: (parts.MATERIAL, {}),
     routing.Along: (parts.ALONG, {}),
     shapes.Inertia: (d.LINKS.records["body"], {}),
+    **{cls: (parts._BASES.records[cls.__name__], {}) for cls in basis.BASES if cls is not pl.Custom},
+    pl.Custom: (parts._BASES.records["Custom"], dict.fromkeys(("_function", "_size", "_degree", "_breakpoints"), "_custom")),
     **{cls: (parts.SECTION.records[cls.__name__], {}) for cls in sections.Section.__subclasses__()},
-    **{cls: (parts.OBSTACLE_SHAPE.records[cls.__name__], {}) for cls in (loads.HalfSpace, shapes.Sphere)},
+    **{cls: (parts.OBSTACLE_SHAPE.records[cls.__name__], {}) for cls in (shapes.HalfSpace, shapes.Sphere)},
     **{cls: (parts.SHAPE.records[cls.__name__], {}) for cls in (shapes.Box, shapes.Cylinder, shapes.Ellipsoid)},
     **{
         cls: (parts.JOINT.records[cls.__name__], dict.fromkeys(("stiffness", "damping", "rest"), "none") if cls is joints.Fixed else {})
@@ -89,6 +91,12 @@ NOT_IN_FILES = {
     strains.Strains: "one key for each strain: pliant.io.parts",
     user.UserLoad: "a Python function",
     sections.SectionProperties: "a result",
+    quadrature.Grid: "a result",
+    shapes.Distance: "a result",
+    shapes.Mesh: "a result",
+    shapes.Sheet: "a result",
+    shapes.View: "a way to look",
+    joints.Group: "of the joint",
     sections.Section: "a base class",
     shapes.Shape: "a base class",
     joints.Joint: "a base class",
@@ -122,9 +130,9 @@ def parameters(function) -> list[str]:
 
 def dataclasses_of_the_description() -> set[type]:
     found = set()
-    for module in pkgutil.iter_modules(pliant.model.__path__):
-        for _name, cls in inspect.getmembers(importlib.import_module(f"pliant.model.{module.name}"), inspect.isclass):
-            if dataclasses.is_dataclass(cls) and cls.__module__ == f"pliant.model.{module.name}":
+    for module in pkgutil.walk_packages(pliant.model.__path__, "pliant.model."):
+        for _name, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if dataclasses.is_dataclass(cls) and cls.__module__ == module.name and not inspect.isabstract(cls):
                 found.add(cls)
     return found
 
