@@ -37,7 +37,8 @@ FAMILIES = Parts(
     Load, form=lambda cls: {"make": None}
 )  # descriptions of families of loads that are not part of the package
 LOADS = Variants("load", [_added(kind) for kind in _LOADS], more=FAMILIES)
-FRAMES, LOOPS = _added("frame"), _added("loop")
+FRAMES = _added("frame")
+LOOPS = _added("loop")
 FLUID = Record("fluid", [Robot.set_fluid, Fluid], make=None)
 
 NAMED: dict[str, Record | Variants] = {
