@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import pliant as pl
-from pliant.kernels import engine
+from pliant.kernels import engine, slots
 from pliant.system.dynamics import mass_storage, step_storage
 
 SOFT = pl.Material(young=1e6, poisson=0.5, density=1000.0, viscosity=1e3)
@@ -91,11 +91,12 @@ def measure(system: pl.System, seconds: float) -> dict[str, float]:
     rng = np.random.default_rng(0)
     q, v, zero = system.random(rng, scale=0.1), 0.1 * rng.normal(size=system.nv), np.zeros(system.nv)
     b, p = rng.normal(size=system.nv), np.zeros(engine.PARAMETERS)
-    p[:2] = 30.0, 1000.0
+    p[slots.OPTION_CV], p[slots.OPTION_CA] = 30.0, 1000.0
     dense, tree = step_storage(system, "dense"), step_storage(system, "tree")
 
-    def step(storage: np.ndarray) -> int:
-        return system.run_job(engine.SOLVE, q, v, zero, p=p, S=storage, acceleration=b.copy())
+    def step(storage: tuple[np.ndarray, bool]) -> int:
+        S, p[slots.OPTION_TREE] = storage
+        return system.run_job(engine.SOLVE, q, v, zero, p=p, S=S, acceleration=b.copy())
 
     return fastest(
         {
@@ -111,9 +112,7 @@ def measure(system: pl.System, seconds: float) -> dict[str, float]:
 
 def chosen(system: pl.System) -> tuple[bool, bool]:
     """Whether the automatic choice is the tree, for forward dynamics and for implicit steps."""
-    square = (1, system.nv, system.nv)
-    mass = mass_storage(system, "auto", system.workspace())
-    return mass.shape != square, step_storage(system).shape != square
+    return mass_storage(system, "auto", system.workspace())[1], step_storage(system)[1]
 
 
 def plot(rows: list[dict], path: Path) -> None:

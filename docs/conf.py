@@ -10,6 +10,9 @@ sys.path.insert(0, str(HERE.parent / "src"))
 from sphinx.domains.python import PyObject  # noqa: E402
 
 import pliant  # noqa: E402
+from pliant.io.reference import reference  # noqa: E402
+
+(HERE / "model_file_keys.md").write_text(reference(), encoding="utf-8")
 
 project = "pliant"
 author = "The pliant authors"

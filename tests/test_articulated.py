@@ -128,7 +128,7 @@ def test_loads_between_parts(case):
     system = robot.compile()
     assert "connect them" in system.why_dense()
     check(system, step=False)
-    assert step_storage(system, "auto").shape == (1, system.nv, system.nv)
+    assert not step_storage(system, "auto")[1]
 
 
 def test_prescribed_coordinates_keep_their_values():
@@ -160,15 +160,11 @@ def test_cost_and_memory_grow_linearly():
     assert (sizes[2] - sizes[1])[0] == 2 * (sizes[1] - sizes[0])[0]
 
 
-def mass_shape(system: pl.System) -> tuple[int, ...]:
-    return mass_storage(system, "auto", system.workspace()).shape[1:]
-
-
 def test_automatic_choice():
     """Dense for a small robot, elimination for a long chain; what is chosen does not change the answer."""
     small, large = chain(2).compile(), chain(30).compile()
-    assert step_storage(small).shape[1:] == mass_shape(small) == (small.nv, small.nv)
-    assert step_storage(large).shape[1:] == mass_shape(large) == tuple(large.fronts.size)
+    assert not any(tree for _S, tree in (step_storage(small), mass_storage(small, "auto", small.workspace())))
+    assert all(tree for _S, tree in (step_storage(large), mass_storage(large, "auto", large.workspace())))
     q, v, _a = state(large, scale=0.05)
     auto = large.forward_dynamics(q, v)
     np.testing.assert_array_equal(auto, large.forward_dynamics(q, v, method="articulated"))

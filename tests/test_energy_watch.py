@@ -24,11 +24,14 @@ def arm(**options: Any) -> pl.Robot:
     return robot
 
 
+NONE = np.zeros(0)  # forces of loops
+
+
 def watched(run: pl.Result, speed: float = 1.0) -> EnergyWatch:
     """A watch that saw the stored states, with velocities that grow by a factor at each of them."""
-    watch = EnergyWatch(run.system, run.t[0], run.q[0], run.v[0], run.a[0], run.u[0], run.tau[0], 1e-4)
+    watch = EnergyWatch(run.system, run.t[0], run.q[0], run.v[0], run.a[0], run.u[0], run.tau[0], NONE, 1e-4)
     for k in range(1, len(run.t)):
-        watch.see(run.t[k], run.q[k], run.v[k] * speed**k, run.a[k], run.u[k], run.tau[k])
+        watch.see(run.t[k], run.q[k], run.v[k] * speed**k, run.a[k], run.u[k], run.tau[k], NONE)
     return watch
 
 

@@ -1,6 +1,8 @@
 """A joint, a basis, a section and a shape of one's own: what docs/extending.md shows, against parts of the package."""
 
+import ast
 import inspect
+import re
 from dataclasses import dataclass
 from math import comb, pi
 from pathlib import Path
@@ -118,7 +120,12 @@ class Capsule(Shape):
 
 @pytest.mark.parametrize("part", [OffsetUniversal, Bernstein, BoxTube, Capsule])
 def test_the_page_shows_what_is_tested(part):
-    assert inspect.getsource(part) in PAGE.read_text(encoding="utf-8")
+    """Word for word, but for the width of lines."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    shown = {
+        node.name: ast.dump(node) for code in blocks for node in ast.parse(code).body if isinstance(node, ast.ClassDef)
+    }
+    assert shown[part.__name__] == ast.dump(ast.parse(inspect.getsource(part)).body[0])
 
 
 def test_the_registries_hold_all_parts():
@@ -454,7 +461,7 @@ def test_what_a_shape_does_not_say_it_cannot_do():
     system = robot.compile()
     np.testing.assert_allclose(system.mass_matrix(system.neutral())[3:, 3:], np.eye(3), atol=1e-12)
     with pytest.raises(
-        ValueError, match=r"body 'lump' has .*Lump\(size=0\.1\); contact needs a shape with contact points"
+        ValueError, match=r"body 'lump' has .*Lump\(size=0\.1\); contact needs .* another shape with contact_points\(\)"
     ):
         robot.add_contact("touch", "lump", "floor", stiffness=1.0)
     with pytest.raises(TypeError, match=r"Lump\(size=0\.1\) cannot be an obstacle"):

@@ -50,7 +50,7 @@ NAMES = {
     "viscosity": ("rod.viscosity", 2e4),
     "length": ("rod.length", 0.5),
     "tip": ("rod.radius.tip", 0.012),
-    "y": ("cable.y", 0.011),
+    "y": ("cable.y", 0.009),
     "mass": ("box.mass", 0.2),
     "side": ("box.shape.x", 0.03),
     "density": ("foot.density", 700.0),
@@ -252,6 +252,8 @@ def test_units_are_known():
         ({"rod.length": 0.0}, ValueError, "parameter 'rod.length' = 0.0: length"),
         ({"box.mass": -1.0}, ValueError, "parameter 'box.mass'"),
         ({"rod.radius.tip": -0.01}, ValueError, "parameter 'rod.radius.tip'"),
+        ({"cable.y": 0.011}, ValueError, "tendon 'cable': its offset 0.011 m"),
+        ({"rod.radius.tip": 0.0075}, ValueError, "tendon 'cable': its offset 0.008 m"),
         ({3: 1.0}, KeyError, "no parameter named '3'"),
     ],
 )

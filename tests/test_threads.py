@@ -213,9 +213,7 @@ RUNS: dict[str, Callable[[], Any]] = {
     "contact": lambda: pl.simulate(compiled("contact"), 0.01, step=0.005),
     "loops": lambda: pl.simulate(compiled("loops"), 0.01, start=_rest(), step=0.005),
     "loops by an ODE": lambda: pl.simulate(compiled("loops"), 0.005, start=_rest(), method="rk45"),
-    "a prescribed length": lambda: pl.simulate(
-        _held(), 0.01, start=_rest(), step=0.005, motion={"cable": lambda t: _length() - 0.1 * t}
-    ),
+    "a prescribed length": lambda: _pulled(),
     "a prescribed joint": lambda: pl.simulate(
         compiled("spectral"), 0.005, u={"cable": 1.0}, motion={"turn": lambda t: np.sin(t)}, step=0.0025
     ),
@@ -236,8 +234,10 @@ def _held() -> pl.System:
     return _SYSTEMS["held"]
 
 
-def _length() -> float:
-    return float(compiled("loops").tendon_lengths(_rest().q)[0][0])
+def _pulled() -> pl.Result:
+    rest = _rest()
+    length = compiled("loops").tendon_lengths(rest.q)[0][0]
+    return pl.simulate(_held(), 0.01, start=rest, step=0.005, motion={"cable": lambda t: length - 0.1 * t})
 
 
 def _column() -> pl.System:

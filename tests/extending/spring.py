@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from extending.spring_kernel import DAMPING, STEP, Springs, apply_springs, sliding_springs
 from pliant.compile.family import Family
@@ -52,8 +53,8 @@ class SlidingSpring(Load):
     """A spring of stiffness k [N/m] and damping c [N s/m] to the point `anchor` + u `direction` of the world [m]."""
 
     frame: Frame
-    anchor: Any
-    direction: Any
+    anchor: Annotated[ArrayLike, (3,)]
+    direction: Annotated[ArrayLike, (3,)]
     stiffness: float
     damping: float = 0.0
 

@@ -8,7 +8,7 @@ else asks that object: loading, packing, inputs, points and elements of rods, wo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from ..model.robot import Robot
 from ..model.units import Input
 from .degrees import Function
 from .places import Places
+
+if TYPE_CHECKING:
+    from .model import Model
 
 __all__ = ["Density", "Family"]
 
@@ -73,6 +76,9 @@ class Family:
     def tables(self, places: Places, inputs: Sequence[str]) -> Any:
         """The tables (a NamedTuple of arrays); `inputs` are the names of all inputs in order."""
         raise NotImplementedError
+
+    def settle(self, model: Model) -> None:
+        """Complete its tables, ``model.loads[self.name]``, by what follows from the neutral configuration."""
 
     # ------------------------------------------------------------ of the tables
 

@@ -18,7 +18,6 @@ from ..model.robot import Robot
 from .assembly import Assembly, assemble
 from .elimination import Elimination, plan_elimination
 from .resistance import internal_tables
-from .rest import set_rest
 
 __all__ = ["Model", "compile_robot", "packed_model"]
 
@@ -83,7 +82,9 @@ class Model:
     @cached_property
     def loads(self) -> dict[str, Any]:
         """Tables of each family of loads by its name."""
-        return {name: self._by_class[type(tables)] for name, tables in self.assembly.loading.tables.items()}
+        loading = self.assembly.loading
+        behind = dict(zip(loading.outer, self._groups[len(engine.GROUPS) :]))
+        return {name: behind.get(name, self._by_class[type(tables)]) for name, tables in loading.tables.items()}
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -91,10 +92,11 @@ class Model:
         return self.assembly.loading.position
 
     @cached_property
-    def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest allowed inputs, each (nu,)."""
+    def bounds(self) -> tuple[Array, Array | None]:
+        """Smallest and largest allowed inputs, each (nu,); None if none has a largest, so that nobody compares with it."""
         inputs = self.assembly.loading.inputs
-        return np.array([own.lower for own in inputs]), np.array([own.upper for own in inputs])
+        lower, upper = (np.array([getattr(own, side) for own in inputs]) for side in ("lower", "upper"))
+        return lower, upper if np.any(upper < np.inf) else None
 
     def neutral(self) -> Array:
         """The reference configuration (nq,)."""
@@ -124,8 +126,8 @@ def packed_model(robot: Robot, refine: int, assembly: Assembly, elimination: Eli
     groups += [(space, True) for space in loading.spaces(assembly.nv)]
     packed = pack(groups)
     model = Model(robot, refine, assembly, elimination, packed, tuple((type(group), w) for group, w in groups))
-    names, nu = list(robot.tendons), len(loading.inputs)
-    set_rest(packed, model.work, model.loads["tendons"], model.loads["contact"], names, model.neutral(), nu)
+    for family in loading.families:
+        family.settle(model)
     return model
 
 

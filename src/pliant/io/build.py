@@ -7,49 +7,18 @@ from typing import Any
 
 from ..compile.loading import input_names
 from ..model.fluid import Hydrodynamics
+from ..model.loads import Load
 from ..model.robot import Robot
 from ..model.rods.sections import Material
 from ..model.routing import Along
 from .description import FILE
 from .kinds import Reference
-from .parts import MaterialName
-from .places import At
-from .records import Item
+from .parts import MaterialName, routed
+from .places import FRAME, At
+from .records import Item, Record
 from .source import FAILED, Place, suggestion
 
 __all__ = ["build"]
-
-_ADDERS = {
-    "tendon": "add_tendon",
-    "push_rod": "add_push_rod",
-    "chamber": "add_chamber",
-    "stress": "add_stress",
-    "motor": "add_motor",
-    "motion": "add_motion",
-    "wrench": "add_wrench",
-    "distributed_wrench": "add_distributed_wrench",
-    "dipole": "add_dipole",
-    "obstacle": "add_obstacle",
-    "contact": "add_contact",
-    "rod": "add_rod",
-    "body": "add_body",
-    "loop": "add_loop",
-}
-_POSITIONAL = {  # arguments that the methods take by position
-    "tendon": ("path",),
-    "push_rod": ("path",),
-    "chamber": ("rod",),
-    "stress": ("rod", "stress"),
-    "motor": ("link",),
-    "motion": ("link",),
-    "wrench": ("parent",),
-    "distributed_wrench": ("rod",),
-    "dipole": ("place",),
-    "obstacle": ("shape",),
-    "contact": ("link", "other"),
-    "loop": ("a", "b"),
-}
-
 
 _ANY = Material(1e6, poisson=0.5, density=1e3)  # in place of a wrong one, so that further errors are found
 
@@ -107,9 +76,10 @@ class _Builder:
         for effect in self.sections.get("hydrodynamics", ()):
             self.add_hydrodynamics(effect)
         loads = self.group("loads")
-        first = [pair for pair in loads if pair[1].type != "contact"]  # contacts refer to obstacles
-        rest = [pair for pair in loads if pair[1].type == "contact"]
-        for name, item in [*self.group("actuators"), *first, *rest, *self.group("loops")]:
+        known = {"world", *self.robot.frames, *(link.name for link in self.robot.links)}
+        late = {item.type for _name, item in loads if not set(map(_part, _references(item.values))) <= known}
+        loads.sort(key=lambda pair: pair[1].type in late)  # contacts, which refer to obstacles
+        for name, item in [*self.group("actuators"), *loads, *self.group("loops")]:
             self.add(name, item)
 
     def check_materials(self) -> None:
@@ -131,17 +101,25 @@ class _Builder:
     # ------------------------------------------------------------ parts
 
     def add(self, name: str, item: Item) -> None:
-        """Add a link, actuator, load or loop."""
+        """Add a link, frame, actuator, load or loop by the method of its kind."""
         if self.refers_to_failure(item.values):
             self.failed.add(name)
             return
-        method: Callable[..., Any] = getattr(self.robot, _ADDERS[item.type])
         values = self.realised(item)
         if values is FAILED:
             self.failed.add(name)
             return
-        first = [values.pop(key, None) for key in _POSITIONAL.get(item.type, ())]
-        self.attempt(item.place, lambda: method(name, *first, **values), name)
+        part, robot = item.record.part, self.robot
+        if part is not None and issubclass(part, Load):
+            self.attempt(item.place, lambda: robot.add_load(name, part(**self.with_frames(item.record, values))), name)
+        else:
+            self.attempt(item.place, lambda: getattr(robot, f"add_{item.type}")(name, **values), name)
+
+    def with_frames(self, record: Record, values: dict[str, Any]) -> dict[str, Any]:
+        """Arguments with frames for their names."""
+        return {
+            key: self.robot.resolve(v, field=key) if record.fields[key] is FRAME else v for key, v in values.items()
+        }
 
     def parent_exists(self, item: Item) -> bool:
         """Whether the parent of a link is there; an error is noted if not."""
@@ -154,15 +132,9 @@ class _Builder:
 
     def add_frame(self, name: str, item: Item) -> None:
         """Add a frame, unless it was needed before."""
-        if name in self.done or name in self.failed:
-            return
-        if self.refers_to_failure(item.values):
-            self.failed.add(name)
-            return
-        self.done.add(name)
-        values = self.realised(item)
-        if values is not FAILED:
-            self.attempt(item.place, lambda: self.robot.add_frame(name, values.pop("parent"), **values), name)
+        if name not in self.done and name not in self.failed:
+            self.done.add(name)
+            self.add(name, item)
 
     def frame_before(self, name: str, frames: dict[str, Item]) -> None:
         """Add a frame on which a link hangs, before the link."""
@@ -183,14 +155,10 @@ class _Builder:
 
     def realised(self, item: Item) -> Any:
         """Arguments with names of materials and offsets of frames replaced by what they stand for."""
-        values = dict(item.values)
-        helix = values.pop("helical_routing", None)
-        if helix is not None:
-            both = sorted({"y", "z", "dy", "dz"} & set(values))
-            if both:
-                message = f"helical_routing says where it runs already; leave out {', '.join(both)}."
-                return item.place.child("helical_routing").fail(message)
-            values |= helix
+        try:
+            values = routed(**item.values)
+        except ValueError as error:
+            return item.place.child("helical_routing").fail(str(error))
         material = values.get("material")
         if isinstance(material, MaterialName):
             found = self.materials.get(material, FAILED)
@@ -231,7 +199,7 @@ class _Builder:
 
     def refers_to_failure(self, values: dict[str, Any]) -> bool:
         """Whether a part refers to one that is wrong."""
-        return any(str(r).partition("@")[0].partition(".")[0] in self.failed for r in _references(values))
+        return any(_part(r) in self.failed for r in _references(values))
 
     # ------------------------------------------------------------ settings
 
@@ -256,6 +224,11 @@ class _Builder:
             key: {n: v for n, v in value.items() if v is not FAILED} if isinstance(value, dict) else value
             for key, value in values.items()
         }
+
+
+def _part(reference: Reference) -> str:
+    """The part on which a frame is."""
+    return str(reference).partition("@")[0].partition(".")[0]
 
 
 def _references(value: Any) -> Iterator[Reference]:

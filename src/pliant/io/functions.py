@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,8 @@ from ..model.rods.sections import Stepped
 from ..model.routing import Table
 from .expressions import Expression, constant
 from .kinds import (
-    Choice,
     Kind,
-    ListOf,
     Number,
-    Numbers,
     Schema,
     WriteError,
     any_of,
@@ -32,14 +30,12 @@ from .kinds import (
 from .records import Record, Variants
 from .source import FAILED, Place
 
-__all__ = ["STEPPED", "TABLE", "Function", "function_error"]
+__all__ = ["Function"]
 
-TABLE = Record("Table", Table, X=Numbers((-1,)), values=Numbers((-1,)), kind=Choice(("cubic", "linear")))
-STEPPED = Record("Stepped", Stepped, values=ListOf(Numbers((), (2,))), at=Numbers((-1,)))
-_POINTWISE = Variants("function of X", [TABLE, STEPPED], default="Table")
+_POINTWISE = Variants("function of X", [Record("Table", Table), Record("Stepped", Stepped)], default="Table")
 
 
-def function_error(path: str, *, scalar: bool = True, variable: str = "X") -> WriteError:
+def _function_error(path: str, *, scalar: bool = True, variable: str = "X") -> WriteError:
     """The error for a Python function in a robot that is to be written."""
     formula = f"0.02*(1 - {variable}/2)" if scalar else ["0", f"2*{variable}", "0"]
     table = ", or a pl.Table of values" if scalar and variable == "X" else ""
@@ -62,6 +58,9 @@ class Function(Kind):
                 "a number, a pair [at X=0, at X=1], a formula of X, a table {X: […], values: […]} or {type: Stepped, values: […]}"
             )
         self.wanted = " or ".join(forms)
+
+    def inner(self) -> Iterable[Kind]:
+        return [_POINTWISE] if self.tabled else []
 
     def read(self, place: Place) -> Any:
         if place.is_mapping and self.tabled:
@@ -105,7 +104,7 @@ class Function(Kind):
         if isinstance(value, (Table, Stepped)):
             return _POINTWISE.write(value, path)
         if callable(value):
-            raise function_error(path, scalar=() in self.shapes, variable=self.variable)
+            raise _function_error(path, scalar=() in self.shapes, variable=self.variable)
         return plain(np.asarray(value, dtype=float).tolist())
 
     def schema(self, defs: Schema) -> Schema:

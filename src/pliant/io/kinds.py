@@ -6,7 +6,7 @@ A `Kind` reads a `Place`, noting what is wrong there, writes what it can read, a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "Reference",
     "Schema",
     "Text",
+    "Whichever",
     "Whole",
     "WriteError",
     "any_of",
@@ -60,6 +61,8 @@ class Kind(ABC):
     """A kind of value."""
 
     wanted: str
+    neutral: Any = None
+    """What leaving it out means, where that is not None."""
 
     @abstractmethod
     def read(self, place: Place) -> Any:
@@ -72,6 +75,10 @@ class Kind(ABC):
     @abstractmethod
     def schema(self, defs: Schema) -> Schema:
         """JSON Schema; what has a name goes to `defs`."""
+
+    def inner(self) -> Iterable[Kind]:
+        """The kinds that it is made of."""
+        return [own for own in vars(self).values() if isinstance(own, Kind)]
 
     def wrong(self, place: Place) -> Any:
         """Note that the value is of another kind."""
@@ -209,6 +216,8 @@ class Choice(Kind):
         return self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:
+        if value not in self.options:
+            raise WriteError(f"{path} = {value!r} cannot be written to a model file: {self.wanted} can.")
         return value
 
     def schema(self, defs: Schema) -> Schema:
@@ -216,10 +225,10 @@ class Choice(Kind):
 
 
 class Numbers(Kind):
-    """A number, or nested lists of them, of one of the given shapes (-1: any length)."""
+    """A number, or nested lists of them (a tuple if `frozen`), of one of the given shapes (-1: any length)."""
 
-    def __init__(self, *shapes: tuple[int, ...]) -> None:
-        self.shapes = shapes
+    def __init__(self, *shapes: tuple[int, ...], frozen: bool = False) -> None:
+        self.shapes, self.frozen = shapes, frozen
         self.wanted = " or ".join(shape_name(shape) for shape in shapes)
 
     def read(self, place: Place) -> Any:
@@ -228,7 +237,7 @@ class Numbers(Kind):
             return FAILED
         if not fits(np.shape(shaped(value)), self.shapes):
             return self.wrong(place)
-        return value
+        return tuple(value) if self.frozen and isinstance(value, list) else value
 
     def write(self, value: Any, path: str) -> Any:
         return plain(np.asarray(value, dtype=float).tolist())
@@ -238,27 +247,58 @@ class Numbers(Kind):
 
 
 class ListOf(Kind):
-    """A list of values of one kind; a single one may stand for itself."""
+    """A list of values of one kind."""
 
-    def __init__(self, kind: Kind, *, single: bool = False) -> None:
-        self.kind, self.single = kind, single
-        self.wanted = "a list"
+    wanted = "a list"
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
 
     def read(self, place: Place) -> Any:
         if not place.is_list:
-            return self.kind.read(place) if self.single else self.wrong(place)
+            return self.wrong(place)
         values = [self.kind.read(entry) for entry in place.entries()]
         return FAILED if any(value is FAILED for value in values) else values
 
     def write(self, value: Any, path: str) -> Any:
-        if self.single and not isinstance(value, (list, tuple)):
-            return self.kind.write(value, path)
         return [self.kind.write(entry, f"{path}[{k}]") for k, entry in enumerate(value)]
 
     def schema(self, defs: Schema) -> Schema:
-        entry = self.kind.schema(defs)
-        listed = {"type": "array", "items": entry}
-        return any_of([entry, listed]) if self.single else listed
+        return {"type": "array", "items": self.kind.schema(defs)}
+
+
+class Whichever(Kind):
+    """One of two kinds: the first where the value looks like it, the second otherwise.
+
+    Parameters
+    ----------
+    first, second : Kind
+    looks : callable
+        Whether what stands at a place is to be read as the first.
+    is_first : callable
+        Whether a value is to be written as the first.
+    wanted : str
+    """
+
+    def __init__(
+        self,
+        first: Kind,
+        second: Kind,
+        looks: Callable[[Place], bool],
+        is_first: Callable[[Any], bool],
+        wanted: str = "",
+    ) -> None:
+        self.first, self.second, self.looks, self.is_first = first, second, looks, is_first
+        self.wanted = wanted or f"{first.wanted}, or {second.wanted}"
+
+    def read(self, place: Place) -> Any:
+        return (self.first if self.looks(place) else self.second).read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        return (self.first if self.is_first(value) else self.second).write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [self.first.schema(defs), self.second.schema(defs)]}
 
 
 class MappingOf(Kind):

@@ -1,57 +1,59 @@
-"""What the parts of a robot look like in a model file: materials, sections, shapes, joints, strains, tendons."""
+"""What the parts of a robot look like in a model file, where that is more than the keys of their class.
+
+Joints, shapes, sections, bases and flows are found through their base classes; their keys follow from their annotations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Any
 
-from ..model.joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from ..model.fluid import Flow, Hydrodynamics
+from ..model.joints import Fixed, Joint
 from ..model.loops import NO_SPRING
-from ..model.rods import basis as bases
-from ..model.rods.basis import BASIS_KINDS, Basis
-from ..model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Section
+from ..model.rods.basis import Basis, Custom, Legendre
+from ..model.rods.sections import Material
 from ..model.rods.strains import STRAIN_NAMES, Strains
-from ..model.routing import Along, helical_routing
-from ..model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Sphere
+from ..model.routing import Along, HelixOffset, helical_routing
+from ..model.shapes import HalfSpace, Shape
 from .expressions import Expression
-from .functions import Function, function_error
-from .kinds import Choice, Flag, Kind, Name, Number, Numbers, Reference, Schema, Whole
-from .places import AXIS, FRAME
-from .records import Record, Variants
+from .functions import Function
+from .kinds import Kind, Name, Numbers, Reference, Schema, Text, Whichever, Whole
+from .places import FRAME
+from .records import Parts, Record, Variants
 from .source import FAILED, Place
 
 __all__ = [
-    "ALONG",
     "BASIS",
-    "HELIX",
+    "BODY_SHAPE",
+    "COEFFICIENT",
+    "FLOW",
+    "HYDRODYNAMICS",
     "JOINT",
     "LOOP_JOINT",
     "MATERIAL",
     "MATERIAL_OR_NAME",
+    "MATRIX",
     "OBSTACLE_SHAPE",
     "PATH",
-    "ROUTING",
-    "SECTION",
-    "SHAPE",
     "STRAINS",
     "MaterialName",
+    "hydrodynamics_values",
+    "routed",
+    "routing_values",
 ]
 
-_NUMBER, _WHOLE, _FLAG, _SCALAR = Number(), Whole(), Flag(), Function()
 
-# ---------------------------------------------------------------- materials, sections, shapes
+def _is_text(place: Place) -> bool:
+    return isinstance(place.value, str)
 
-_MATERIAL_RECORD = Record(
-    "Material",
-    Material,
-    young=_NUMBER,
-    poisson=_NUMBER,
-    shear_modulus=_NUMBER,
-    density=_NUMBER,
-    viscosity=_NUMBER,
-    damping_time=_NUMBER,
-)
-_MATERIAL_RECORD.aliases = {"E": "young", "nu": "poisson", "rho": "density", "G": "shear_modulus"}
+
+def _is_named(place: Place) -> bool:
+    """Whether a place says which class it is."""
+    return place.is_mapping or isinstance(place.value, str)
+
+
+# ---------------------------------------------------------------- materials, shapes, joints
 
 
 class MaterialName(Reference):
@@ -60,90 +62,42 @@ class MaterialName(Reference):
     __slots__ = ()
 
 
-class _MaterialKind(Kind):
-    """A material, or the name of one."""
-
-    wanted = "the name of a material, or a mapping with young, poisson, density"
-
+class _MaterialName(Text):
     def read(self, place: Place) -> Any:
-        return MaterialName(place.value) if isinstance(place.value, str) else _MATERIAL_RECORD.read(place)
-
-    def write(self, value: Any, path: str) -> Any:
-        return str(value) if isinstance(value, str) else _MATERIAL_RECORD.write(value, path)
+        return MaterialName(place.value)
 
     def schema(self, defs: Schema) -> Schema:
-        return {"anyOf": [{"type": "string", "minLength": 1}, _MATERIAL_RECORD.schema(defs)]}
+        return {"type": "string", "minLength": 1}
 
 
-MATERIAL = _MATERIAL_RECORD
-MATERIAL_OR_NAME = _MaterialKind()
-
-_FACTORS: dict[str, Kind] = {"shear_factor": Numbers((), (2,)), "torsion_factor": _NUMBER}
-SECTION = Variants(
-    "section",
-    [
-        Record("Circle", Circle, [Circle, Section], radius=_SCALAR, **_FACTORS),
-        Record("Annulus", Annulus, [Annulus, Section], outer=_SCALAR, inner=_SCALAR, **_FACTORS),
-        Record("Rectangle", Rectangle, [Rectangle, Section], height=_SCALAR, width=_SCALAR, **_FACTORS),
-        Record("Ellipse", Ellipse, [Ellipse, Section], semi_y=_SCALAR, semi_z=_SCALAR, **_FACTORS),
-        Record(
-            "CustomSection",
-            CustomSection,
-            [CustomSection, Section],
-            area=_SCALAR,
-            Iy=_SCALAR,
-            Iz=_SCALAR,
-            J=_SCALAR,
-            **_FACTORS,
-        ),
-    ],
+MATERIAL = Record("Material", Material, aliases={"E": "young", "nu": "poisson", "rho": "density", "G": "shear_modulus"})
+MATERIAL_OR_NAME = Whichever(
+    _MaterialName(),
+    MATERIAL,
+    _is_text,
+    lambda value: isinstance(value, str),
+    "the name of a material, or a mapping with young, poisson, density",
 )
 
-_BOX = Record("Box", Box, x=_NUMBER, y=_NUMBER, z=_NUMBER)
-_CYLINDER = Record("Cylinder", Cylinder, radius=_NUMBER, length=_NUMBER, axis=Choice(("x", "y", "z")))
-_SPHERE = Record("Sphere", Sphere, radius=_NUMBER)
-SHAPE = Variants("shape", [_BOX, _CYLINDER, _SPHERE, Record("Ellipsoid", Ellipsoid, x=_NUMBER, y=_NUMBER, z=_NUMBER)])
-OBSTACLE_SHAPE = Variants("shape of an obstacle", [Record("HalfSpace", HalfSpace), _SPHERE, _CYLINDER, _BOX])
+BODY_SHAPE = Parts(Shape, only=lambda cls: cls is not HalfSpace)  # which has no end
+OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
 
-# ---------------------------------------------------------------- joints
-
-_SPRING: dict[str, Kind] = {
-    "stiffness": Numbers((), (-1,), (-1, -1)),
-    "damping": Numbers((), (-1,), (-1, -1)),
-    "rest": Numbers((), (-1,)),
-}
-_RIGID = dict.fromkeys(
-    _SPRING, "a fixed joint does not move; use Free with stiffness and damping for an elastic mount."
-)
-_JOINTS: dict[type[Joint], dict[str, Kind]] = {
-    Revolute: {"axis": AXIS},
-    Prismatic: {"axis": AXIS},
-    Helical: {"axis": AXIS, "pitch": _NUMBER},
-    Universal: {"axis1": AXIS, "axis2": AXIS},
-    Cylindrical: {"axis": AXIS},
-    Planar: {"normal": AXIS},
-    Spherical: {},
-}
-_FIXED = Record("Fixed", Fixed, None, _RIGID)
-JOINT = Variants(
-    "joint",
-    [
-        _FIXED,
-        *(Record(joint.__name__, joint, **own, **_SPRING) for joint, own in _JOINTS.items()),
-        Record("Free", Free, **_SPRING),
-    ],
-)
-_LOOP = dict.fromkeys(_SPRING, NO_SPRING)
-LOOP_JOINT = Variants(
-    "joint of a loop",
-    [_FIXED, *(Record(f"Loop{joint.__name__}", joint, None, _LOOP, **own) for joint, own in _JOINTS.items())],
-    names={f"Loop{joint.__name__}": joint.__name__ for joint in _JOINTS},
+JOINT = Parts(Joint, neutral=Fixed())
+LOOP_JOINT = Parts(
+    Joint,
+    what="joint of a loop",
+    only=lambda cls: cls.nv < 6,  # type: ignore[attr-defined]  # what moves freely closes nothing
+    prefix="Loop",
+    form=lambda cls: {"without": dict.fromkeys(("stiffness", "damping", "rest"), NO_SPRING)},
+    neutral=Fixed(),
 )
 
 # ---------------------------------------------------------------- strains and their bases
 
 
-def _custom(function: Expression | list[float], degree: int, breakpoints: Any = ()) -> bases.Custom:
+def _custom(
+    function: Annotated[Any, Function((-1,))], degree: int, breakpoints: Annotated[Any, Numbers((-1,))] = ()
+) -> Custom:
     """Functions of your own.
 
     Parameters
@@ -156,158 +110,101 @@ def _custom(function: Expression | list[float], degree: int, breakpoints: Any = 
         Increasing points inside (0, 1) where a function or a derivative jumps.
     """
     formulas = function if isinstance(function, Expression) else Expression(function)
-    return bases.Custom(formulas, formulas.shape[0], degree, breakpoints)
+    return Custom(formulas, formulas.shape[0], degree, breakpoints)
 
 
-class _Sections(Kind):
-    """A number of sections, or the points between them."""
-
-    wanted = "a whole number, or a list of points inside (0, 1)"
-
-    def read(self, place: Place) -> Any:
-        return Numbers((-1,)).read(place) if place.is_list else _WHOLE.read(place)
-
-    def write(self, value: Any, path: str) -> Any:
-        return int(value) if isinstance(value, int) else Numbers((-1,)).write(value, path)
-
-    def schema(self, defs: Schema) -> Schema:
-        return {"anyOf": [_WHOLE.schema(defs), Numbers((-1,)).schema(defs)]}
+def _custom_values(basis: Custom) -> dict[str, Any]:
+    return {"function": basis._function, "degree": basis.degree, "breakpoints": basis.breakpoints}
 
 
-_BASES = Variants(
-    "basis",
-    [
-        Record("Legendre", bases.Legendre, order=_WHOLE),
-        Record("Chebyshev", bases.Chebyshev, order=_WHOLE),
-        Record("Monomial", bases.Monomial, order=_WHOLE),
-        Record("Fourier", bases.Fourier, order=_WHOLE),
-        Record("PiecewiseConstant", bases.PiecewiseConstant, sections=_Sections()),
-        Record("LinearElements", bases.LinearElements, elements=_WHOLE),
-        Record("QuadraticElements", bases.QuadraticElements, elements=_WHOLE),
-        Record("HermiteElements", bases.HermiteElements, elements=_WHOLE),
-        Record("Gaussian", bases.Gaussian, functions=_WHOLE, width=_NUMBER),
-        Record("InverseMultiquadric", bases.InverseMultiquadric, functions=_WHOLE, width=_NUMBER),
-        Record("Custom", _custom, function=Function((-1,)), degree=_WHOLE, breakpoints=Numbers((-1,))),
-    ],
-)
-
-
-class _BasisKind(Kind):
-    """A whole number, or a basis."""
+class _Order(Whole):
+    """The order of a basis."""
 
     wanted = "a whole number (the order), or a basis such as {type: PiecewiseConstant, sections: 3}"
 
     def read(self, place: Place) -> Any:
-        if place.is_mapping or isinstance(place.value, str):
-            return _BASES.read(place)
         value = place.value
         return int(value) if isinstance(value, int) and not isinstance(value, bool) else self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:
-        if isinstance(value, bases.Legendre):
-            return value.order
-        if isinstance(value, bases.Custom):
-            if not isinstance(value._function, Expression):
-                raise function_error(f"{path}.function", scalar=False)
-            own = {"function": value._function, "degree": value.degree, "breakpoints": value.breakpoints or None}
-            return _BASES.records["Custom"].write(own, path, {"type": "Custom"})
-        return _BASES.write(value, path)
+        return value.order
 
     def schema(self, defs: Schema) -> Schema:
-        return {"anyOf": [{"type": "integer", "minimum": 0}, _BASES.schema(defs)]}
+        return {"type": "integer", "minimum": 0}
 
 
-BASIS = _BasisKind()
-_KIND = Choice(tuple(BASIS_KINDS))
-_AXIS_YZ = Choice(("y", "z"))
-_PRESETS = {"order": BASIS, "basis": _KIND}
-_STRAINS = Variants(
+_BASES = Parts(Basis, form=lambda cls: {"sources": _custom, "values": _custom_values} if cls is Custom else {})
+BASIS = Whichever(_BASES, _Order(), _is_named, lambda value: type(value) is not Legendre, _Order.wanted)
+
+
+def _given_strains(strains: Strains) -> dict[str, Any]:
+    """The strains by name, pairs that are equal as one."""
+    given: dict[str, Any] = dict(zip(STRAIN_NAMES, strains.bases))
+    for pair in ("bending", "shear"):
+        y, z = f"{pair}_y", f"{pair}_z"
+        if given[y] is not None and given[y] == given[z]:
+            given[pair] = given.pop(y)
+            del given[z]
+    return given
+
+
+_NO_PRESETS = ("only", "_planar")  # what they make can be said by naming the strains
+_PRESETS = [name for name, own in vars(Strains).items() if isinstance(own, classmethod) and name not in _NO_PRESETS]
+STRAINS = Variants(
     "choice of strains",
     [
-        Record(
-            "Strains",
-            Strains,
-            torsion=BASIS,
-            bending=BASIS,
-            bending_y=BASIS,
-            bending_z=BASIS,
-            stretch=BASIS,
-            shear=BASIS,
-            shear_y=BASIS,
-            shear_z=BASIS,
-            basis=_KIND,
-        ),
-        Record("kirchhoff", Strains.kirchhoff, **_PRESETS),
-        Record("kirchhoff_extensible", Strains.kirchhoff_extensible, **_PRESETS),
-        Record("reissner", Strains.reissner, linear_order=BASIS, **_PRESETS),
-        Record("planar_bending", Strains.planar_bending, axis=_AXIS_YZ, **_PRESETS),
-        Record("planar_extensible", Strains.planar_extensible, axis=_AXIS_YZ, **_PRESETS),
-        Record("planar_reissner", Strains.planar_reissner, axis=_AXIS_YZ, **_PRESETS),
-        Record("constant", Strains.constant),
+        Record("Strains", Strains, values=_given_strains),
+        *(Record(name, getattr(Strains, name)) for name in _PRESETS),
     ],
     default="Strains",
 )
 
-
-class _StrainsKind(Kind):
-    """The free strains of a rod."""
-
-    wanted = _STRAINS.wanted
-
-    def read(self, place: Place) -> Any:
-        return _STRAINS.read(place)
-
-    def write(self, value: Strains, path: str) -> Any:
-        given: dict[str, Basis | None] = dict(zip(STRAIN_NAMES, value.bases))
-        for pair in ("bending", "shear"):
-            y, z = f"{pair}_y", f"{pair}_z"
-            if given[y] is not None and given[y] == given[z]:
-                given[pair] = given.pop(y)
-                del given[z]
-        return _STRAINS.records["Strains"].write(given, path)
-
-    def schema(self, defs: Schema) -> Schema:
-        return _STRAINS.schema(defs)
-
-
-STRAINS = _StrainsKind()
-
 # ---------------------------------------------------------------- tendons
 
-HELIX = Record("helical_routing", helical_routing, radius=Numbers((), (2,)), turns=_NUMBER, phase=_NUMBER)
-ROUTING: dict[str, Kind] = {
-    "y": _SCALAR,
-    "z": _SCALAR,
-    "start": _NUMBER,
-    "end": _NUMBER,
-    "dy": _SCALAR,
-    "dz": _SCALAR,
-    "helical_routing": HELIX,
-}
+_HELIX = Record("helical_routing", helical_routing)
 
 
-def _along(rod: str, helical_routing: Mapping[str, Any] | None = None, **options: Any) -> Along:
-    """A stretch along a rod.
+def routed(helical_routing: Annotated[Any, _HELIX] = None, **more: Any) -> dict[str, Any]:
+    """Where a line runs along a rod.
 
     Parameters
     ----------
-    rod : str
-        Name of the rod.
     helical_routing : mapping
         Instead of y and z: a helix around the axis, with radius [m], turns and phase [rad].
     """
-    if helical_routing is not None and {"y", "z", "dy", "dz"} & set(options):
-        raise ValueError("helical_routing = … says where it runs already; leave out y, z, dy and dz.")
-    return Along(rod, **{**(helical_routing or {}), **options})
+    both = sorted({"y", "z", "dy", "dz"} & set(more))
+    if helical_routing is not None and both:
+        raise ValueError(f"helical_routing = … says where it runs already; leave out {', '.join(both)}.")
+    return {**more, **(helical_routing or {})}
 
 
-ALONG = Record("Along", _along, [_along, Along], rod=Name("a rod"), **ROUTING, breaks=Numbers((-1,)))
+def routing_values(piece: Along) -> dict[str, Any]:
+    """The keys of a stretch along a rod; a helix as such."""
+    parts = [piece.y, piece.z, piece.dy, piece.dz]
+    if isinstance(piece.y, HelixOffset):
+        r, turns, phase = piece.y.radius, piece.y.turns, piece.y.phase
+        if parts == [HelixOffset(name, r, turns, phase) for name in ("y", "z", "dy", "dz")]:
+            helix = {"radius": r[0] if r[0] == r[1] else r, "turns": turns, "phase": phase}
+            return {
+                "rod": piece.rod,
+                "start": piece.start,
+                "end": piece.end,
+                "breaks": piece.breaks,
+                "helical_routing": helix,
+            }
+    return vars(piece)
+
+
+_ALONG = Record("Along", [routed, Along], make=lambda **keys: Along(**routed(**keys)), values=routing_values)
 
 
 class _Path(Kind):
     """A rod, a stretch along one, or a list of stretches and frames."""
 
     wanted = "a rod, {rod: arm, y: …}, or a list of rods, stretches and frames"
+
+    def inner(self) -> Iterable[Kind]:
+        return [_ALONG, FRAME]
 
     def read(self, place: Place) -> Any:
         if not place.is_list:
@@ -317,14 +214,86 @@ class _Path(Kind):
 
     @staticmethod
     def _piece(place: Place) -> Any:
-        return ALONG.read(place) if place.is_mapping and "rod" in place.value else FRAME.read(place)
+        return _ALONG.read(place) if place.is_mapping and "rod" in place.value else FRAME.read(place)
 
     def write(self, value: Any, path: str) -> Any:
-        return value
+        if isinstance(value, list):
+            return [self.write(piece, f"{path}[{k}]") for k, piece in enumerate(value)]
+        return _ALONG.write(value, path) if isinstance(value, Along) else FRAME.write(value, path)
 
     def schema(self, defs: Schema) -> Schema:
-        piece = {"anyOf": [FRAME.schema(defs), ALONG.schema(defs)]}
+        piece = {"anyOf": [FRAME.schema(defs), _ALONG.schema(defs)]}
         return {"anyOf": [piece, {"type": "array", "items": piece, "minItems": 1}]}
 
 
 PATH = _Path()
+
+# ---------------------------------------------------------------- fluid
+
+
+def _flow_name(cls: type) -> str:
+    return cls.__name__.removesuffix("Flow").lower()
+
+
+FLOW = Parts(Flow, named=_flow_name, form=lambda cls: {"sources": [cls, getattr(Hydrodynamics, _flow_name(cls), cls)]})
+MATRIX = Function((3,), (6,), (6, 6))
+COEFFICIENT = Whichever(
+    FLOW,
+    MATRIX,
+    _is_named,
+    lambda value: isinstance(value, Flow),
+    "3, 6 or 6×6 numbers or formulas of X, or a flow such as {type: circular}",
+)
+
+
+_LINK = Name("a link")
+
+
+class _Links(Kind):
+    """One link or several."""
+
+    wanted = "the name of a link, or a list of names"
+
+    def read(self, place: Place) -> Any:
+        names = [_LINK.read(entry) for entry in (place.entries() if place.is_list else [place])]
+        return FAILED if FAILED in names else names
+
+    def write(self, value: Any, path: str) -> Any:
+        return value[0] if len(value) == 1 else list(value)
+
+    def schema(self, defs: Schema) -> Schema:
+        name = {"type": "string", "minLength": 1}
+        return {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}
+
+
+def _effect(links: Annotated[Any, _Links()], **more: Any) -> None:
+    """What the fluid does to links.
+
+    Parameters
+    ----------
+    links : str or list
+        The link, or the links, on which the fluid acts so.
+    """
+
+
+_FLOWS = [name for name in FLOW.records if hasattr(Hydrodynamics, name)]
+HYDRODYNAMICS = Variants(
+    "effect of the fluid",
+    [
+        Record("Hydrodynamics", [_effect, Hydrodynamics], make=None),
+        *(Record(name, [_effect, getattr(Hydrodynamics, name), Hydrodynamics], make=None) for name in _FLOWS),
+    ],
+    default="Hydrodynamics",
+)
+
+
+def hydrodynamics_values(effect: Hydrodynamics) -> tuple[str, dict[str, Any]]:
+    """Type and keys of an effect of the fluid; one flow for drag and added mass is a type of its own."""
+    values = {key: getattr(effect, key) for key in HYDRODYNAMICS.records["Hydrodynamics"].fields if key != "links"}
+    flow, drag = effect.added_mass, effect.drag
+    name = next((name for name in _FLOWS if FLOW.records[name].part is type(flow)), None)
+    if name is None or drag is None:
+        return "Hydrodynamics", values
+    own = {key: getattr(flow, key) for key in FLOW.records[name].fields}
+    both = type(drag) is type(flow) and drag == flow
+    return name, {**own, **values, "added_mass": None, "drag": None if both else drag}

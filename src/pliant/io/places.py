@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from ..model.links import Frame
+from ..model.links import WORLD, Frame
 from ..model.pose import Pose, as_pose, rotate, unit_axis
 from .kinds import Kind, Number, Numbers, Reference, Schema, number
 from .records import Record
@@ -65,11 +65,11 @@ class _Turn(Kind):
 
 
 def _make_pose(
-    translation: Any = (0.0, 0.0, 0.0),
-    rotation: Any = None,
-    quaternion: Any = None,
-    rotate: Any = None,
-    look_along: Any = None,
+    translation: Annotated[Any, Numbers((3,))] = (0.0, 0.0, 0.0),
+    rotation: Annotated[Any, Numbers((3, 3))] = None,
+    quaternion: Annotated[Any, Numbers((4,))] = None,
+    rotate: Annotated[Any, _Turn()] = None,
+    look_along: Annotated[Any, AXIS] = None,
     roll: float = 0.0,
 ) -> Pose:
     """A placement.
@@ -108,17 +108,8 @@ def _turn(axis: Any, angle: float) -> Any:
     return rotate(axis, angle).rotation
 
 
-_POSE_RECORD = Record(
-    "Pose",
-    _make_pose,
-    translation=Numbers((3,)),
-    rotation=Numbers((3, 3)),
-    quaternion=Numbers((4,)),
-    rotate=_Turn(),
-    look_along=AXIS,
-    roll=Number(),
-)
-_POSE_RECORD.aliases = {"xyz": "translation", "translate": "translation", "position": "translation"}
+_POSE_ALIASES = {"xyz": "translation", "translate": "translation", "position": "translation"}
+_POSE_RECORD = Record("Pose", _make_pose, aliases=_POSE_ALIASES)
 
 
 class _PoseKind(Kind):
@@ -128,6 +119,10 @@ class _PoseKind(Kind):
         "a translation [x, y, z], a mapping such as {translation: [x, y, z], rotate: [z, pi/2]}, a list of such mappings or "
         "a 4×4 matrix"
     )
+    neutral = Pose()
+
+    def inner(self) -> Iterable[Kind]:
+        return [_POSE_RECORD]
 
     def read(self, place: Place) -> Any:
         if place.is_mapping:
@@ -187,6 +182,10 @@ class _FrameKind(Kind):
     """A place on the robot."""
 
     wanted = "a link or frame such as arm, arm.tip, arm@0.3 or world, or {at: arm.tip, offset: [x, y, z]}"
+    neutral = WORLD
+
+    def inner(self) -> Iterable[Kind]:
+        return [_AT_RECORD]
 
     def read(self, place: Place) -> Any:
         if isinstance(place.value, str):
@@ -202,19 +201,6 @@ class _FrameKind(Kind):
         return {"anyOf": [{"type": "string", "minLength": 1}, _AT_RECORD.schema(defs)]}
 
 
-def _make_at(at: Reference, offset: Pose | None = None) -> Any:
-    """A frame with an offset.
-
-    Parameters
-    ----------
-    at : link or frame
-        A name such as arm, arm.tip, arm@0.3, hub or world.
-    offset : pose
-        Fixed offset from there.
-    """
-    return at if offset is None else At(at, offset)
-
-
 class _AtName(Kind):
     wanted = "the name of a link or frame such as arm, arm.tip, arm@0.3 or world"
 
@@ -228,7 +214,20 @@ class _AtName(Kind):
         return {"type": "string", "minLength": 1}
 
 
-_AT_RECORD = Record("At", _make_at, at=_AtName(), offset=POSE)
+def _make_at(at: Annotated[Reference, _AtName()], offset: Pose | None = None) -> Any:
+    """A frame with an offset.
+
+    Parameters
+    ----------
+    at : link or frame
+        A name such as arm, arm.tip, arm@0.3, hub or world.
+    offset : pose
+        Fixed offset from there.
+    """
+    return at if offset is None else At(at, offset)
+
+
+_AT_RECORD = Record("At", _make_at)
 FRAME = _FrameKind()
 
 

@@ -1,7 +1,7 @@
 """Kinds of a model file that are mappings with fixed keys.
 
-Records take the names of their keys, which of them are needed, and what they mean, from the signature and docstring of
-what they make.
+A record is made from a class or function: its keys are the parameters, with their defaults, their meaning is what the
+docstring says, and their kinds follow from the annotations (see `derive`). Nothing is repeated here by hand.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,24 @@ import numpy as np
 from .kinds import Kind, Schema, WriteError, any_of, shown
 from .source import FAILED, Place, suggestion
 
-__all__ = ["Item", "Record", "Variants", "parameter_docs"]
-
+__all__ = ["Item", "Parts", "Record", "Variants", "is_own"]
 
 _OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_FIRST = ("at", "a", "b", "parent", "path", "rod", "joint", "offset", "offset_after")  # where a part is; written first
 
 
 @dataclass(frozen=True)
 class Item:
-    """A part that the builder will add: where it stands, its type, and its arguments."""
+    """A part that the builder will add: where it stands, its record, and its arguments."""
 
     place: Place
-    type: str
+    record: Record
     values: dict[str, Any]
+
+    @property
+    def type(self) -> str:
+        """Name of its record."""
+        return self.record.name
 
 
 class Record(Kind):
@@ -41,62 +47,116 @@ class Record(Kind):
     ----------
     name : str
         In messages and in JSON Schema.
+    sources : callable or sequence of callables
+        The parameters of the first are the keys; those of the others too, if the first takes ``**more``. The docstrings of all
+        say what the keys mean.
     make : callable or None
-        Called with the keys as arguments. None: an `Item` for the builder.
-    like : callable or sequence of callables
-        From whose signatures (the first) and docstrings the needed keys and their meaning are taken; `make` if left out.
+        Called with the keys as arguments; the first source if left out. None: an `Item` for the builder.
     without : mapping
-        Parameters of `like` that are no keys, each with the reason, which is shown to who writes them nevertheless.
-    fields : kinds of the keys
+        Parameters that are no keys, each with the reason, which is shown to who writes them nevertheless; further ones are in
+        the table of kinds.
+    aliases : mapping
+        What people write → the key that they mean, for messages.
+    values : callable, optional
+        What makes a mapping of the keys from an object that is to be written; its attributes if left out.
+    part : type, optional
+        Class of the objects that it is for; the first source if that is a class.
 
     Raises
     ------
     TypeError
-        If a parameter of `like` is neither a key nor in `without`: it could be given in Python but not in a file.
+        When it is first used, if the kind of a parameter does not follow from its annotation.
     """
 
     def __init__(
         self,
         name: str,
-        make: Callable[..., Any] | None,
-        like: Any = None,
-        without: Mapping[str, str] | None = None,
+        sources: Any,
         /,
-        **fields: Kind,
+        *,
+        make: Callable[..., Any] | str | None = "first",
+        without: Mapping[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        values: Callable[[Any], Mapping[str, Any]] | None = None,
+        part: type | None = None,
     ) -> None:
-        self.name, self.make, self.fields, self.without = name, make, fields, dict(without or {})
-        sources = list(like) if isinstance(like, (list, tuple)) else [like if like is not None else make]
-        parameters = inspect.signature(sources[0]).parameters if sources[0] is not None else {}
-        self.required = {
-            key for key in fields if key in parameters and parameters[key].default is inspect.Parameter.empty
-        }
-        self.defaults = {
-            key: parameters[key].default for key in fields if key in parameters and key not in self.required
-        }
-        forgotten = [
-            key
-            for key, parameter in parameters.items()
-            if parameter.kind not in _OPEN and key not in ("self", *fields, *self.without) and (key != "name" or make)
-        ]
-        if forgotten:
-            raise TypeError(
-                f"model files: {name!r} has no key for {', '.join(forgotten)} of {getattr(sources[0], '__qualname__', sources[0])}. "
-                "Say of which kind it is, or why it cannot be in a file."
-            )
-        self._sources = sources
-        self.notes: dict[str, str] = {}  # meaning of keys that no docstring explains
-        self.aliases: dict[str, str] = {}
-        self.wanted = "a mapping with the keys " + ", ".join(fields)
+        self.name = name
+        self.sources = list(sources) if isinstance(sources, (list, tuple)) else [sources]
+        self.make = self.sources[0] if make == "first" else make
+        self.part = part or (self.sources[0] if inspect.isclass(self.sources[0]) else None)
+        self.aliases = dict(aliases or {})
+        self.values = values
+        self._without = dict(without or {})
+
+    @cached_property
+    def _parameters(self) -> dict[str, tuple[Any, inspect.Parameter]]:
+        """Parameters with the sources whose they are."""
+        found: dict[str, tuple[Any, inspect.Parameter]] = {}
+        for source in self.sources:
+            own = inspect.signature(source).parameters
+            for name, parameter in own.items():
+                if parameter.kind not in _OPEN and name != "self" and not (name == "name" and self.make is None):
+                    found.setdefault(name, (source, parameter))
+            if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in own.values()):
+                break
+        return found
+
+    @cached_property
+    def _kinds(self) -> dict[str, Kind | str]:
+        """Of each parameter its kind, or the reason why it is no key."""
+        from .derive import kind_of  # the table of kinds holds records itself
+
+        order = sorted(self._parameters, key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST))
+        return {key: self._without.get(key) or kind_of(self._parameters[key][0], key) for key in order}
+
+    @cached_property
+    def fields(self) -> dict[str, Kind]:
+        """Kinds of the keys."""
+        return {key: kind for key, kind in self._kinds.items() if isinstance(kind, Kind)}
+
+    @cached_property
+    def reason(self) -> str | None:
+        """Why there can be no such record; None if there can."""
+        try:
+            self._kinds  # noqa: B018
+        except TypeError as error:
+            return str(error)
+        return None
+
+    @cached_property
+    def without(self) -> dict[str, str]:
+        """Parameters that are no keys, with the reason."""
+        return {key: reason for key, reason in self._kinds.items() if isinstance(reason, str)}
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Of the keys that need not be given."""
+        found = {key: self._parameters[key][1].default for key in self.fields}
+        return {key: default for key, default in found.items() if default is not inspect.Parameter.empty}
+
+    @property
+    def required(self) -> set[str]:
+        """The keys that must be given."""
+        return set(self.fields) - set(self.defaults)
 
     @cached_property
     def docs(self) -> dict[str, str]:
         """What each key means."""
-        out = dict(self.notes)
-        for source in self._sources:
-            for key, text in parameter_docs(source).items():
+        out: dict[str, str] = {}
+        bases = [source.__mro__ if inspect.isclass(source) else [source] for source in self.sources]
+        for source in chain.from_iterable(bases):
+            for key, text in _parameter_docs(source).items():
                 if key not in out or out[key].startswith("See "):
                     out[key] = text
         return out
+
+    @property
+    def wanted(self) -> str:  # type: ignore[override]
+        """What is allowed."""
+        return "a mapping with the keys " + ", ".join(self.fields)
+
+    def inner(self) -> Iterable[Kind]:
+        return self.fields.values()
 
     def read_keys(self, place: Place, tag: str | None = None) -> tuple[dict[str, Any], bool]:
         """What was read of each key, and whether nothing was wrong."""
@@ -131,8 +191,8 @@ class Record(Kind):
         values, good = self.read_keys(place, tag)
         if not good:
             return FAILED
-        if self.make is None:
-            return Item(place, self.name, values)
+        if not callable(self.make):
+            return Item(place, self, values)
         try:
             return self.make(**values)
         except (TypeError, ValueError, KeyError) as error:
@@ -141,9 +201,10 @@ class Record(Kind):
 
     def write(self, value: Any, path: str, tag: Mapping[str, Any] | None = None) -> Any:
         out = dict(tag or {})
+        value = value if self.values is None or isinstance(value, Mapping) else self.values(value)
         for key, kind in self.fields.items():
             entry = value.get(key) if isinstance(value, Mapping) else getattr(value, key)
-            if entry is None or (key in self.defaults and _same(entry, self.defaults[key])):
+            if entry is None or (key in self.defaults and _same(entry, self.defaults[key], kind)):
                 continue
             out[key] = kind.write(entry, f"{path}.{key}")
         return out
@@ -171,28 +232,35 @@ class Record(Kind):
 class Variants(Kind):
     """One of several records, told apart by the key ``type``.
 
-    A record without needed keys may be given by its name alone. `default` is taken where the type is left out.
+    A record without needed keys may be given by its name alone. `default` is taken where the type is left out. The records of
+    `more` are allowed too.
     """
 
     def __init__(
-        self,
-        what: str,
-        records: Sequence[Record],
-        *,
-        default: str | None = None,
-        names: Mapping[str, str] | None = None,
+        self, what: str, records: Sequence[Record] = (), *, default: str | None = None, more: Variants | None = None
     ) -> None:
-        self.what, self.default = what, default
-        short = names or {}
-        self.records = {short.get(record.name, record.name): record for record in records}
-        self.wanted = f"{what}: a mapping with type: {' | '.join(self.records)}"
+        self.what, self.default, self.more = what, default, more
+        self._records = {record.name: record for record in records}
+
+    @property
+    def records(self) -> dict[str, Record]:
+        """The records by their type."""
+        return self._records if self.more is None else {**self.more.records, **self._records}
+
+    def inner(self) -> Iterable[Kind]:
+        return self.records.values()
+
+    @property
+    def wanted(self) -> str:  # type: ignore[override]
+        """What is allowed."""
+        return f"{self.what}: a mapping with type: {' | '.join(self.records)}"
 
     def read(self, place: Place) -> Any:
-        names = list(self.records)
+        records = self.records
         if isinstance(place.value, str):
-            record = self.records.get(place.value)
+            record = records.get(place.value)
             if record is None:
-                return place.fail(f"{shown(place.value)} is no {self.what}; {suggestion(place.value, names)}")
+                return place.fail(f"{shown(place.value)} is no {self.what}; {suggestion(place.value, records)}")
             return record.read(Place({}, place.document, place.path, place.line, place.column, place.key_position))
         if not place.is_mapping:
             return self.wrong(place)
@@ -200,31 +268,112 @@ class Variants(Kind):
         if kind is None:
             for key in difflib.get_close_matches("type", [k for k in place.value if isinstance(k, str)], n=1):
                 return place.child(key).fail(f"unknown key {key!r}; did you mean 'type'?", at_key=True)
-            message = f"'type' is missing: say which {self.what} it is; allowed: {', '.join(names)}."
+            message = f"'type' is missing: say which {self.what} it is; allowed: {', '.join(records)}."
             return place.fail(message, at_key=True)
-        if not isinstance(kind, str) or kind not in self.records:
-            return place.child("type").fail(f"{shown(kind)} is no {self.what}; {suggestion(str(kind), names)}")
-        return self.records[kind].read(place, "type")
+        if not isinstance(kind, str) or kind not in records:
+            return place.child("type").fail(f"{shown(kind)} is no {self.what}; {suggestion(str(kind), records)}")
+        return records[kind].read(place, "type")
 
     def write(self, value: Any, path: str) -> Any:
-        kind = value.type if isinstance(value, Item) else type(value).__name__
-        if kind not in self.records:
+        kind = next((kind for kind, record in self.records.items() if record.part is type(value)), None)
+        if kind is None:
             raise WriteError(
                 f"{path} = {value!r} cannot be written to a model file: it is none of {', '.join(self.records)}."
             )
-        content = value.values if isinstance(value, Item) else value
-        written = self.records[kind].write(content, path, None if kind == self.default else {"type": kind})
-        return kind if list(written) == ["type"] and not isinstance(value, Item) else written
+        written = self.write_as(kind, value, path)
+        return kind if list(written) == ["type"] else written
+
+    def write_as(self, kind: str, value: Any, path: str) -> dict[str, Any]:
+        """Write an object, or a mapping of keys, as a record of this type."""
+        return self.records[kind].write(value, path, None if kind == self.default else {"type": kind})
 
     def schema(self, defs: Schema) -> Schema:
-        options = [record.schema(defs, ("type", name, name != self.default)) for name, record in self.records.items()]
-        alone = [name for name, record in self.records.items() if not record.required]
+        records = self.records.items()
+        options = [record.schema(defs, ("type", name, name != self.default)) for name, record in records]
+        alone = [name for name, record in records if not record.required]
         if alone:
             options.append({"enum": alone})
         return any_of(options)
 
 
-def parameter_docs(source: Any) -> dict[str, str]:
+class Parts(Variants):
+    """One of the parts of a family: any class that is derived from a base and has a public name, also those of users.
+
+    Parameters
+    ----------
+    base : type
+    what : str, optional
+        What it is called; the name of the base if left out.
+    only : callable, optional
+        Whether a class is allowed here.
+    prefix : str
+        Of the names of the records in JSON Schema.
+    named : callable
+        The type in the file of a class; its name if left out.
+    form : callable
+        Arguments of the `Record` of a class, where it is not made from the class alone.
+    neutral : optional
+        The part that is meant where it may be left out.
+    """
+
+    def __init__(
+        self,
+        base: type,
+        *,
+        what: str | None = None,
+        only: Callable[[type], bool] = lambda cls: True,
+        prefix: str = "",
+        named: Callable[[type], str] = lambda cls: cls.__name__,
+        form: Callable[[type], dict[str, Any]] = lambda cls: {},
+        neutral: Any = None,
+    ) -> None:
+        super().__init__(what or base.__name__.lower())
+        self.base, self.only, self.prefix, self.named, self.form = base, only, prefix, named, form
+        self.neutral = neutral
+        self._made: dict[type, Record] = {}
+
+    @property
+    def records(self) -> dict[str, Record]:
+        """The records by their type; where names are the same, pliant's own class is meant."""
+        classes = [cls for cls in _below(self.base) if self.only(cls)]
+        meant = {self.named(cls): cls for cls in sorted(classes, key=is_own)}
+        records = {self.named(cls): self._record(cls) for cls in classes if meant[self.named(cls)] is cls}
+        return {name: record for name, record in records.items() if record is not None}
+
+    def _record(self, cls: type) -> Record | None:
+        """The record of a class; None for one of a user with something that cannot be in a file."""
+        if cls not in self._made:
+            name = cls.__name__ if is_own(cls) else f"{self.base.__name__}_{cls.__name__}"
+            form = {"sources": cls, "part": cls, **self.form(cls)}
+            self._made[cls] = Record(f"{self.prefix}{name}", form.pop("sources"), **form)
+        record = self._made[cls]
+        return record if is_own(cls) or record.reason is None else None
+
+    def write(self, value: Any, path: str) -> Any:
+        if isinstance(value, self.base) and (reason := self.why_not(type(value))):
+            raise WriteError(f"{path} = {value!r} cannot be written to a model file: {reason}")
+        return super().write(value, path)
+
+    def why_not(self, cls: type) -> str | None:
+        """Why a class that is derived from the base cannot be in a file; None if it can."""
+        return None if self._record(cls) is not None else self._made[cls].reason
+
+
+def is_own(source: Any) -> bool:
+    """Whether a class or function is pliant's, not a user's."""
+    return source.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _below(base: type) -> Iterator[type]:
+    """All classes derived from a base that can be made, in the order of their definition."""
+    below: list[type] = base.__subclasses__()
+    for cls in below:
+        if not cls.__name__.startswith("_") and not inspect.isabstract(cls):
+            yield cls
+        yield from _below(cls)
+
+
+def _parameter_docs(source: Any) -> dict[str, str]:
     """What a numpydoc docstring says about each parameter."""
     text = inspect.getdoc(source) or ""
     match = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", text, re.S | re.M)
@@ -239,9 +388,9 @@ def parameter_docs(source: Any) -> dict[str, str]:
     return out
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Any, b: Any, kind: Kind) -> bool:
     """Whether a value is the default, whatever its type."""
-    if a is b:
+    if a is b or (b is None and kind.neutral is not None and a == kind.neutral):
         return True
     if isinstance(a, str) or isinstance(b, str) or callable(a) or callable(b) or a is None or b is None:
         return bool(type(a) is type(b) and a == b)

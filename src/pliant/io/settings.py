@@ -10,22 +10,19 @@ from numpy.typing import NDArray
 
 from ..model.pose import Pose, rotate
 from ..solve.motion import Motion
-from ..solve.simulate import METHODS, simulate
+from ..solve.simulate import simulate
 from ..solve.statics import solve_statics
 from .expressions import Expression
 from .functions import Function
-from .kinds import Choice, Flag, Kind, MappingOf, Number, Numbers, Schema, Whole, WriteError
+from .kinds import Kind, MappingOf, Numbers, Schema, Whichever, WriteError
 from .places import AXIS
 from .records import Record
 from .source import FAILED, Place
 
-__all__ = ["SIMULATION", "STATICS", "PoseFormula"]
+__all__ = ["ANY_OF_TIME", "MOTIONS", "SIMULATION", "STATICS", "VALUE", "Inputs", "PoseFormula", "State"]
 
-_NUMBER, _FLAG = Number(), Flag()
-_OF_TIME = Function((), variable="t")
-_ANY_OF_TIME = Function((), (-1,), (-1, -1), variable="t")
-
-
+_OF_TIME = Function(variable="t")
+ANY_OF_TIME = Function((), (-1,), (-1, -1), variable="t")
 _ZERO = Expression(0.0)
 
 
@@ -95,48 +92,33 @@ def _formula(value: Any) -> Expression:
 _POSE_FORMULA = _PoseFormulaKind()
 
 
-class _Value(Kind):
-    """Numbers and formulas of t, or a moving pose."""
-
-    wanted = "numbers, formulas of t, or a moving pose " + _POSE_FORMULA.wanted
-
-    def read(self, place: Place) -> Any:
-        return _POSE_FORMULA.read(place) if place.is_mapping else _ANY_OF_TIME.read(place)
-
-    def write(self, value: Any, path: str) -> Any:
-        return _POSE_FORMULA.write(value, path) if isinstance(value, PoseFormula) else _ANY_OF_TIME.write(value, path)
-
-    def schema(self, defs: Schema) -> Schema:
-        return {"anyOf": [_ANY_OF_TIME.schema(defs), _POSE_FORMULA.schema(defs)]}
+VALUE = Whichever(
+    _POSE_FORMULA,
+    ANY_OF_TIME,
+    lambda place: place.is_mapping,
+    lambda value: isinstance(value, PoseFormula),
+    f"numbers, formulas of t, or a moving pose {_POSE_FORMULA.wanted}",
+)
 
 
 def _motion(**formulas: Any) -> Motion:
     return Motion(**{key: value if callable(value) else Expression(value) for key, value in formulas.items()})
 
 
-_MOTION_RECORD = Record("Motion", _motion, Motion, position=_Value(), velocity=_ANY_OF_TIME, acceleration=_ANY_OF_TIME)
+def _motion_values(motion: Any) -> dict[str, Any]:
+    return {"position": motion} if isinstance(motion, PoseFormula) else vars(motion)
 
 
-class _MotionKind(Kind):
-    """A prescribed motion."""
-
-    wanted = "a number, a formula of t, a list of them, or a mapping with position, velocity and acceleration"
-
-    def read(self, place: Place) -> Any:
-        return _MOTION_RECORD.read(place) if place.is_mapping else _ANY_OF_TIME.read(place)
-
-    def write(self, value: Any, path: str) -> Any:
-        if isinstance(value, Motion):
-            return _MOTION_RECORD.write(value, path)
-        if isinstance(value, PoseFormula):
-            return {"position": _POSE_FORMULA.write(value, path)}
-        return _ANY_OF_TIME.write(value, path)
-
-    def schema(self, defs: Schema) -> Schema:
-        return {"anyOf": [_ANY_OF_TIME.schema(defs), _MOTION_RECORD.schema(defs)]}
+_MOTION = Whichever(
+    Record("Motion", Motion, make=_motion, values=_motion_values),
+    ANY_OF_TIME,
+    lambda place: place.is_mapping,
+    lambda value: isinstance(value, (Motion, PoseFormula)),
+    "a number, a formula of t, a list of them, or a mapping with position, velocity and acceleration",
+)
 
 
-class _State(Kind):
+class State(Kind):
     """Coordinates: words, a list, or lists by link."""
 
     def __init__(self, *words: str) -> None:
@@ -163,7 +145,7 @@ class _State(Kind):
         return {"anyOf": [*words, Numbers((-1,)).schema(defs), self._by_link.schema(defs)]}
 
 
-class _Inputs(MappingOf):
+class Inputs(MappingOf):
     """Inputs by name."""
 
     def __init__(self, kind: Kind) -> None:
@@ -181,55 +163,12 @@ class _Inputs(MappingOf):
         return super().write(value, path)
 
 
-_ALIASES = {"inputs": "u", "input": "u", "motions": "motion", "time": "duration", "dt": "step", "tolerance": "rtol"}
-
+MOTIONS = Inputs(_MOTION)
+_ALIASES = {"inputs": "u", "input": "u", "motions": "motion"}
 SIMULATION = Record(
     "simulation",
-    dict,
     simulate,
-    {
-        "system": "it is the robot of the file.",
-        "events": "events are Python functions; give them to Model.simulate.",
-        "progress": "it is for a terminal, not for a model; give it to Model.simulate.",
-        "checkpoint": "files of a run belong to the run; give it to Model.simulate.",
-        "checkpoint_interval": "files of a run belong to the run; give it to Model.simulate.",
-    },
-    duration=_NUMBER,
-    u=_Inputs(_OF_TIME),
-    tau=Function((-1,), variable="t"),
-    motion=_Inputs(_MotionKind()),
-    start=_State("neutral", "statics"),
-    velocity=_State(),
-    t0=_NUMBER,
-    method=Choice(tuple(METHODS)),
-    step=_NUMBER,
-    rho=_NUMBER,
-    solver=Choice(("auto", "dense", "tree")),
-    rtol=_NUMBER,
-    atol=_NUMBER,
-    max_step=_NUMBER,
-    first_step=_NUMBER,
-    newton_tolerance=_NUMBER,
-    output=Numbers((), (-1,)),
-    project_velocity=_FLAG,
-    baumgarte=_NUMBER,
-    max_wall_time=_NUMBER,
+    make=dict,
+    aliases={**_ALIASES, "time": "duration", "dt": "step", "tolerance": "rtol"},
 )
-SIMULATION.aliases = _ALIASES
-
-STATICS = Record(
-    "statics",
-    dict,
-    solve_statics,
-    {"system": "it is the robot of the file."},
-    u=_Inputs(_NUMBER),
-    tau=Numbers((-1,)),
-    motion=_Inputs(_MotionKind()),
-    start=_State("neutral"),
-    tolerance=_NUMBER,
-    iterations=Whole(),
-    radius=_NUMBER,
-    stable=_FLAG,
-    load_steps=Whole(),
-)
-STATICS.aliases = {"inputs": "u", "input": "u", "motions": "motion"}
+STATICS = Record("statics", solve_statics, make=dict, aliases=_ALIASES)

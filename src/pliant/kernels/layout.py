@@ -38,6 +38,9 @@ def _codes(*values: int) -> tuple[Any, ...]:
     return tuple(np.int64(value) for value in values)
 
 
+# Truth values to call kernels with, for the same reason: with True and False the callee would be compiled twice.
+YES, NO = np.bool_(True), np.bool_(False)
+
 # kinds of block
 ROD, SCREW, BALL, FREE = _codes(*range(4))
 # kinds of inertia of a step
@@ -66,10 +69,10 @@ STATE_WIDTH = 82 + 6
 # operators of a rod step in `Work.op`: for each of S, R, W, Y the dual matrices of node 1 and node 2
 OP_S, OP_S2, OP_R, OP_W, OP_Y = _codes(0, 18, 36, 72, 108)
 OP_WIDTH = 144
+# planes of `Work.ends`
+J_PLANE, R_PLANE, W_PLANE, Y_PLANE = _codes(*range(4))
 
-# columns [Nᶜ | Iᶜ | fᶜ] that ride along with the derivative columns, and [Kᶜ] behind them if there are loads
-N_EXTRA = np.int64(13)
-N_LOADED = np.int64(19)
+N_LOADED = np.int64(19)  # most columns [N | I | f | K] that ride along with those of a block, see `recursion.rows`
 
 
 # columns of `Tables.flags`: any step with a full 6×6 inertia; columns are velocities in order; loads that act on steps;
@@ -78,9 +81,9 @@ GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*rang
 FLAGS = 5
 
 # entries of `Work.message`: weights of ∂/∂q and ∂/∂v, potential energy and the size of its parts; for the table of contacts
-# the gap up to which they count, and their number; of the last step of constraints the largest relative change of a force
-MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT, MESSAGE_CHANGE = _codes(*range(7))
-MESSAGES = 7
+# the gap up to which they count, and their number
+MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT = _codes(*range(6))
+MESSAGES = 6
 
 
 class Tables(NamedTuple):

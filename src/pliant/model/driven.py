@@ -19,7 +19,7 @@ from .validate import positive, unknown_name
 if TYPE_CHECKING:
     from .robot import Robot
 
-__all__ = ["add_chamber", "add_motion", "add_motor", "add_push_rod", "add_stress", "add_tendon"]
+__all__ = ["add_chamber", "add_motion", "add_motor", "add_push_rod", "add_stress", "add_tendon", "check_line"]
 
 _ON_SURFACE = (
     1e-5  # relative: how far a tendon may lie outside a section by rounding of what was given, 0.2 µm on 20 mm
@@ -216,6 +216,13 @@ def _pieces(self: Robot, path: Path, routing: dict[str, Any]) -> tuple[Along | F
         else:
             out.append(self.resolve(piece, field="a point of the path"))
     return tuple(out)
+
+
+def check_line(robot: Robot, name: str) -> None:
+    """Error if a tendon leaves the section of a rod."""
+    tendon = robot.tendons[name]
+    for piece in tendon.along:
+        _check_inside(robot, tendon.kind, name, piece)
 
 
 def _check_inside(self: Robot, kind: str, name: str, piece: Along) -> None:

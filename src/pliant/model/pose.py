@@ -7,7 +7,7 @@ A pose ``g = (R, p)`` maps coordinates in the placed frame to coordinates in the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, overload
+from typing import Annotated, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.model import validate
 
 __all__ = [
+    "DIRECTION",
     "AxisLike",
     "Pose",
     "PoseLike",
@@ -27,7 +28,8 @@ __all__ = [
 ]
 
 Array: TypeAlias = NDArray[np.float64]
-AxisLike: TypeAlias = str | ArrayLike
+DIRECTION = "direction"  # a note for who reads annotations: not any array, but one that says where to
+AxisLike: TypeAlias = Annotated[str | ArrayLike, DIRECTION]
 """A direction: ``"x"``, ``"y"``, ``"z"``, the same with a sign (``"-x"``), or any non-zero 3-vector."""
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}

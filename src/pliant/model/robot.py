@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .cost import check_robot
-from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stress, add_tendon
+from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stress, add_tendon, check_line
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
@@ -130,9 +130,9 @@ class Robot:
         inertia: Density | None = None,
         damping: Density | None = None,
         points: int | None = None,
-        magnus: int = 4,
+        magnus: Literal[2, 4] = 4,
         collocation: bool = False,
-        integration: str = "magnus",
+        integration: Literal["magnus", "spectral"] = "magnus",
     ) -> Link:
         """Add a soft rod.
 
@@ -199,9 +199,9 @@ class Robot:
                 damping=damping,
                 reference_strain=reference_strain,
                 points=points,
-                magnus=magnus,  # type: ignore[arg-type]
+                magnus=magnus,
                 collocation=collocation,
-                integration=integration,  # type: ignore[arg-type]
+                integration=integration,
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"rod {name!r}: {error}") from None
@@ -438,6 +438,12 @@ class Robot:
             else:
                 group = getattr(out, where)
                 group[key] = revised(group[key], found[name], value)
+        paths = [found[name].path for name in values]
+        lines = {path[1] for path in paths if path[0] == "tendons"}
+        rods = {out.links[path[1]].name for path in paths if path[2:4] == ("content", "section")}
+        for name, tendon in out.tendons.items() if lines or rods else ():
+            if name in lines or any(piece.rod in rods for piece in tendon.along):
+                check_line(out, name)
         return out
 
     # ------------------------------------------------------------ results

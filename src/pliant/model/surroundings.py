@@ -290,7 +290,7 @@ def add_contact(
         if shape is None or not shape.contact_points():
             raise ValueError(
                 f"contact {name!r}: body {first.name!r} has {'no shape' if shape is None else repr(shape)}; contact "
-                "needs a shape with contact points: a Sphere, Box or Cylinder."
+                "needs a Sphere, Box or Cylinder, or another shape with contact_points()."
             )
         if second in rods:
             raise ValueError(

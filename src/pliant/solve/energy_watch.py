@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import engine
+from ..kernels import engine, slots
 from ..system import Given, System
 
 __all__ = ["EnergyWatch"]
@@ -94,9 +94,9 @@ class EnergyWatch:
         self._lowest = self._highest = self._first + self._parts.loads
 
     def _measure(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> _Parts:
-        self._p[0] = self._open
+        self._p[slots.OPTION_POWER] = self._open
         self.system.run_job(engine.BALANCE, q, v, a, u, tau, p=self._p, given=self._given)
-        return _Parts(*self._p[16:21].tolist())
+        return _Parts(*self._p[slots.REPORT_KINETIC : slots.REPORT_POWER + 1].tolist())
 
     def _stands_still(self, v: Array, u: Array, tau: Array) -> bool:
         """Whether nothing that could supply energy has changed."""

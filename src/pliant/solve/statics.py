@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..kernels import engine
+from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
@@ -335,16 +335,18 @@ def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
     """One Newton iteration to the end, with a share of all loads."""
     system, part = problem.system, problem.part(share)
     p = np.zeros(engine.PARAMETERS)
-    p[:4] = problem.tolerance, problem.iterations, problem.radius, float(problem.stable and problem.potential)
+    p[slots.OPTION_TOLERANCE], p[slots.OPTION_ITERATIONS] = problem.tolerance, problem.iterations
+    p[slots.OPTION_RADIUS], p[slots.OPTION_ENERGY] = problem.radius, problem.stable and problem.potential
     scale = np.where(system.known, 0.0, system.internal.scale)
-    p[4] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
+    p[slots.OPTION_WEIGHT] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
     solution, S = q.copy(), np.zeros((2, system.nv, system.nv))
     status = system.run_job(engine.STATICS, q.copy(), u=part.u, tau=part.tau, p=p, S=S, q1=solution, given=part.given)
     # S[1] is the Cholesky factor of the scaled stiffness that the kernel made last
-    definite = status == CONVERGED and p[20] == 1.0 and p[17] <= problem.tolerance
+    iterations, relative = int(p[slots.REPORT_ITERATIONS]), float(p[slots.REPORT_RESIDUAL])
+    definite = status == CONVERGED and p[slots.REPORT_DEFINITE] == 1.0 and relative <= problem.tolerance
     definite = definite and clear_pivots(S[1], system.internal.scale**2 * S[0].diagonal())
-    lost = status in (STALLED, SINGULAR) or p[18] > 0.5 * p[16]
-    return _Attempt(solution, int(status), float(p[17]), int(p[16]), lost=bool(lost), K=S[0], definite=definite)
+    lost = status in (STALLED, SINGULAR) or p[slots.REPORT_SHIFTS] > 0.5 * iterations
+    return _Attempt(solution, int(status), relative, iterations, lost=bool(lost), K=S[0], definite=definite)
 
 
 def _stepped(problem: Problem, q: Array, steps: int, *, rescue: bool = False) -> _Attempt:

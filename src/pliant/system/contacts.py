@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels import engine
+from ..kernels import engine, slots
 from ..kernels.loads.contact import T_CONTACT, T_FIRST, T_FORCE, T_GAP, T_NORMAL, T_POINT, T_SECOND, TABLE_WIDTH
 from .core import Array
 
@@ -156,11 +156,11 @@ def contact_table(system: Core, q: Array, v: Array, within: float) -> tuple[Arra
     rows = ROWS
     while True:
         table, p = np.zeros((1, rows, TABLE_WIDTH)), np.zeros(engine.PARAMETERS)
-        p[0] = within
+        p[slots.OPTION_GAP] = within
         with system.borrow() as space:
             system.run_job(engine.CONTACTS, q, v, S=table, p=p, space=space)
             origin = space.work.origin.copy()
-        found = int(p[16])
+        found = int(p[slots.REPORT_FOUND])
         if found <= rows:
             return table[0, :found], origin
         rows = found

@@ -423,9 +423,8 @@ class Core:
     def _check_bounds(self, u: Array) -> None:
         """Error if an input is beyond its bounds; for example if a tendon is asked to push."""
         lower, upper = self._model.bounds
-        beyond = (u < lower) | (u > upper)
-        if beyond.any():
-            k = int(np.argmax(beyond))
+        if (u < lower).any() or (upper is not None and (u > upper).any()):
+            k = int(np.argmax((u < lower) | (u > (np.inf if upper is None else upper))))
             own = self._assembly.loading.inputs[k]
             reason = own.reason or f"it must be between {own.lower:g} and {own.upper:g}."
             raise ValueError(f"input {own.name!r} = {u[k]:g} is not allowed: {reason}")

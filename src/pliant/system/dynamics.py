@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from ..kernels import engine
+from ..kernels import engine, slots
 from ..kernels.loads import internal
 from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
 from ..kernels.solve.newton import CONVERGED
@@ -113,12 +113,12 @@ def elastic(system: Core, q: ArrayLike, *, tangent: bool = False) -> tuple[Array
 # ---------------------------------------------------------------- forward dynamics
 
 
-def mass_storage(system: Core, method: Algorithm, space: Workspace) -> Array:
+def mass_storage(system: Core, method: Algorithm, space: Workspace) -> tuple[Array, bool]:
     """Memory for the factors of the mass matrix: one square matrix, or the store of `kernels.solve.fronts`."""
     choice("method", method, ("auto", "composite", "articulated"))
     if method == "articulated" or (method == "auto" and system._elimination.for_mass):
-        return space.store
-    return np.zeros((1, system.nv, system.nv))
+        return space.store, True
+    return np.zeros((1, system.nv, system.nv)), False
 
 
 def tree_acceleration(
@@ -137,7 +137,8 @@ def tree_acceleration(
     forces, inputs = None if tau is None else system.check_v("tau", tau), system.inputs(u)
     a = np.empty(system.nv)
     with system.borrow() as space:
-        S = mass_storage(system, method, space)
+        S, tree = mass_storage(system, method, space)
+        space.p[slots.OPTION_TREE] = tree
         status = system.run_job(
             engine.FORWARD, q, v, known, inputs, forces, S=S, acceleration=a, given=given, space=space
         )
@@ -251,22 +252,25 @@ def solve_tangent(
     solver: LinearSolver,
 ) -> Array:
     """`System.solve_tangent` of checked arguments."""
-    x, S = system.check_v("b", b).copy(), step_storage(system, solver)
+    x, (S, tree) = system.check_v("b", b).copy(), step_storage(system, solver)
     refuse_loops(system, "solve_tangent")
-    if system.run_job(engine.SOLVE, *state, p=parameters(*weights), S=S, acceleration=x) != CONVERGED:
+    p = np.zeros(engine.PARAMETERS)
+    p[slots.OPTION_CV], p[slots.OPTION_CA] = weights
+    p[slots.OPTION_TREE] = tree
+    if system.run_job(engine.SOLVE, *state, p=p, S=S, acceleration=x) != CONVERGED:
         raise np.linalg.LinAlgError(f"the tangent of {system.name!r} is singular, or not finite, at this state.")
     return x
 
 
-def step_storage(system: Core, solver: LinearSolver = "auto") -> Array:
+def step_storage(system: Core, solver: LinearSolver = "auto") -> tuple[Array, bool]:
     """Memory for the factors of an implicit step, as of `mass_storage`; error if the tree cannot be eliminated."""
     choice("solver", solver, ("auto", "dense", "tree"))
     reason = why_dense(system)
     if solver == "tree" and reason:
         raise ValueError(f"solver='tree' is not possible for {system.name!r}: {reason}. Use solver='auto'.")
     if solver == "tree" or (solver == "auto" and not reason and system._elimination.for_step):
-        return np.zeros((1, *system.fronts.size))
-    return np.zeros((1, system.nv, system.nv))
+        return np.zeros((1, *system.fronts.size)), True
+    return np.zeros((1, system.nv, system.nv)), False
 
 
 def why_dense(system: Core) -> str:

@@ -101,7 +101,8 @@ def thin_radius(rod: Rod) -> float:
 def rod_skin(rod: Rod, X: Array, outline: int = 20) -> Skin:
     """Surface of a rod through its sections at the stations X (n,), round ones with `outline` points."""
     section = rod.section if rod.section is not None else Circle(thin_radius(rod))
-    count = section.corners or outline
+    corners = section.corners
+    count = corners * -(-4 // corners) if corners else outline  # an outline has at least four points
     outer, inner = section.outline(X, count), section.hole(X, count)
     jumps = np.flatnonzero(np.diff(X) < SAME)
-    return skin(outer, inner, jumps=jumps.tolist(), sharp=section.corners > 0)
+    return skin(outer, inner, jumps=jumps.tolist(), sharp=corners > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,16 @@ from numpy.typing import NDArray
 from ...kernels.loads import shapes
 from ...kernels.loads.contact import Contact as Tables
 from ...kernels.loads.contact import ContactSpace, apply_contact, contacts
+from ...kernels.recursion.kinematics import step_poses
 from ...model.links import Body, Frame, Rod
 from ...model.loads import Contact, Obstacle
 from ...model.pose import Pose
 from ...model.robot import Robot
 from ..family import Family
 from ..places import Places, as_rows
+
+if TYPE_CHECKING:
+    from ..model import Model
 
 __all__ = ["CONTACT"]
 
@@ -138,6 +143,23 @@ class _Contact(Family):
 
     def tables(self, places: Places, inputs: Sequence[str]) -> Tables:
         return _Builder(places).tables()
+
+    def settle(self, model: Model) -> None:
+        """Capsules of rods that overlap in the neutral configuration never touch: they are joined there."""
+        contact = model.loads[self.name]
+        if not len(contact.rods):
+            return
+        pose = np.empty((len(model.work.state), 12))
+        step_poses(*model.packed, model.neutral(), pose)
+        own = pose[contact.point[:, 0]]
+        R = own[:, :9].reshape(-1, 3, 3)
+        centre = own[:, 9:] + np.einsum("kij,kj->ki", R, contact.ball[:, :3])
+        reach = contact.ball[:, 3]
+        s = np.linspace(-1, 1, 9)
+        line = centre[:, None] + s[:, None] * (R[:, :, 0] * contact.ball[:, 4:5])[:, None]
+        for i in range(len(line)):
+            gap = np.linalg.norm(line[i][None, :, None] - line[:, None], axis=-1).min(axis=(1, 2))
+            contact.skip[i, gap < reach[i] + reach] = 1
 
     def present(self, tables: Tables) -> bool:
         return len(tables.touch) + len(tables.rods) > 0

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels import engine
 from ...kernels.loads.cables import CableSpace, apply_tendons, cables
-from ...kernels.loads.tendons import V_FRICTION, Tendons
+from ...kernels.loads.tendons import T_LENGTH, V_FRICTION, V_REST, Tendons
 from ...model.actuators import Tendon
 from ...model.links import Frame, Rod
 from ...model.pose import Pose
@@ -24,6 +26,9 @@ from ...model.units import Input
 from ..degrees import Degrees, degrees_of, derivative, shown_range
 from ..family import Family
 from ..places import Anchor, Places, as_rows
+
+if TYPE_CHECKING:
+    from ..model import Model
 
 __all__ = ["TENDONS"]
 
@@ -298,6 +303,17 @@ class _Builder:
         )
 
 
+def _lengths(model: Model) -> tuple[Array, Array]:
+    """Lengths (n,) in the neutral configuration and their derivatives (n, nv)."""
+    work, q = model.work, model.neutral()
+    nv = len(work.zero)
+    J = np.zeros((1, len(work.tension), nv))
+    v, p, pivot = np.zeros(nv), np.zeros(engine.PARAMETERS), np.zeros(nv, dtype=np.int64)
+    u = np.zeros(len(model.assembly.loading.inputs))
+    engine.run(engine.LENGTHS, *model.packed, q, v, v, v, u, v, p, J, pivot, q, v, v, v)
+    return work.tension[:, T_LENGTH].copy(), J[0]
+
+
 class _Tendons(Family):
     name = "tendons"
     unit = cables
@@ -326,6 +342,23 @@ class _Tendons(Family):
         for name, tendon in places.robot.tendons.items():
             builder.add(name, tendon)
         return builder.tables()
+
+    def settle(self, model: Model) -> None:
+        """Elastic tendons without a rest length get the one that they have in the neutral configuration."""
+        tendons = model.loads[self.name]
+        missing = np.isnan(tendons.value[:, V_REST])
+        elastic = tendons.law[:, 1] == 1
+        if np.any(missing & elastic) or len(tendons.segment):
+            lengths, slopes = _lengths(model)
+            tendons.value[missing, V_REST] = lengths[missing]
+            good = np.all(np.isfinite(slopes), axis=1)
+            if not np.all(good):
+                raise ValueError(
+                    f"tendon {list(model.robot.tendons)[int(np.argmin(good))]!r}: two of its points on different links are at "
+                    "the same place in the neutral configuration, so the stretch between them has no direction. End the "
+                    "first stretch a little earlier, or leave a gap."
+                )
+        tendons.value[np.isnan(tendons.value[:, V_REST]), V_REST] = 0.0
 
     def present(self, tables: Tendons) -> bool:
         return len(tables.law) > 0

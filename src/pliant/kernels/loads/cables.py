@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._jit import routine
 from ..algebra.dual import get3, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE
+from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, YES
 from .law import add_cross_terms, clear_laws, pair_columns, point_at, subtract_pair, subtract_wrench, velocity_at
 from .tendons import (
     L_N,
@@ -461,10 +461,10 @@ def cables(task, t, work, tendons, space, q, v, u, out):
         set_tensions(tendons, work, space, q, v, u)
         apply_segments(tendons, work, space)
     elif task == MATRICES:
-        segment_tangents(t, tendons, work, space, task < 0, 1.0, work.out[0])
+        segment_tangents(t, tendons, work, space, NO, 1.0, work.out[0])
     elif task == TANGENT:
         cq, cv = work.message[MESSAGE_CQ], work.message[MESSAGE_CV]
-        segment_tangents(t, tendons, work, space, task >= 0, cq, out)
+        segment_tangents(t, tendons, work, space, YES, cq, out)
         add_tension_tangents(t, tendons, work, space, q, v, cq, cv, out)
     elif task == ENERGY:
         set_tensions(tendons, work, space, q, v, u)
@@ -475,7 +475,7 @@ def cables(task, t, work, tendons, space, q, v, u, out):
     elif task == INPUTS:
         set_tensions(tendons, work, space, q, v, u)
         for k in range(tendons.law.shape[0]):
-            gradients(t, tendons, work, space, k, q, v, 1.0, 0.0, task < 0, space.gradient)
+            gradients(t, tendons, work, space, k, q, v, 1.0, 0.0, NO, space.gradient)
             scale = -1.0
             if tendons.law[k, 1] == 1:
                 scale = -work.tension[k, T_STIFF]
@@ -484,6 +484,6 @@ def cables(task, t, work, tendons, space, q, v, u, out):
     elif task == LENGTHS:
         measure(tendons, work, q, v)
         for k in range(tendons.law.shape[0]):
-            gradients(t, tendons, work, space, k, q, v, 1.0, 0.0, task < 0, space.gradient)
+            gradients(t, tendons, work, space, k, q, v, 1.0, 0.0, NO, space.gradient)
             for c in range(out.shape[1]):
                 out[k, c] = space.gradient[1, c]

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..._jit import routine
 from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import AE, F2, I2, MESSAGE_CQ, PE, RE, VE
+from ..layout import AE, F2, I2, MESSAGE_CQ, NO, PE, RE, VE, YES
 from .law import add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench, unit_vector
 from .units import CLOSURE, FORCES, MATRICES, TANGENT, VALUES, unit
 
@@ -207,10 +207,10 @@ def closures(task, t, work, loops, space, q, v, u, out):
     if task == FORCES:
         apply_loops(t, work, loops, space, q, v, u, work.zero)
     elif task == MATRICES:
-        loop_tangents(t, work, loops, task < 0, 1.0, work.out[0])
+        loop_tangents(t, work, loops, NO, 1.0, work.out[0])
     elif task == TANGENT:
-        loop_tangents(t, work, loops, task >= 0, work.message[MESSAGE_CQ], out)
+        loop_tangents(t, work, loops, YES, work.message[MESSAGE_CQ], out)
     elif task == VALUES:
-        closure(t, work, loops, task < 0, out)
+        closure(t, work, loops, NO, out)
     elif task == CLOSURE:
-        closure(t, work, loops, task >= 0, out)
+        closure(t, work, loops, YES, out)

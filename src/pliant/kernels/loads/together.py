@@ -23,7 +23,7 @@ from ..groups import (
     unpack_units,
     unpack_wrenches,
 )
-from ..layout import MESSAGE_COUNT, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_GAP, MESSAGE_SIZE
+from ..layout import MESSAGE_COUNT, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_GAP, MESSAGE_SIZE, NO, YES
 from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, effort, effort_potential
 from .law import add_projection
 from .tendons import add_line_gradients, add_line_tangents, add_lines, line_lengths, line_potential, set_plain_tensions
@@ -141,7 +141,7 @@ def input_columns(t, work, loads, q, v, u, B):
         for k in range(B.shape[1]):
             B[j, k] = 0.0
     if ints[HAS_TENDONS] > 0 and not some_unit_knows(loads, LENGTHS):
-        add_line_gradients(unpack_tendons(ints, floats), work, q, B.shape[0] > 0, -1.0, B)
+        add_line_gradients(unpack_tendons(ints, floats), work, q, YES, -1.0, B)
     if ints[HAS_EFFORTS] > 0:
         efforts = unpack_efforts(ints, floats)
         for k in range(efforts.place.shape[0]):
@@ -167,7 +167,7 @@ def tendon_lengths(work, loads, q, v, u, J):
     for j in range(J.shape[0]):
         for k in range(J.shape[1]):
             J[j, k] = 0.0
-    add_line_gradients(tendons, work, q, J.shape[0] == 0, 1.0, J)
+    add_line_gradients(tendons, work, q, NO, 1.0, J)
 
 
 @routine

@@ -39,6 +39,7 @@ from ..layout import (
     D_AXIS,
     D_C,
     D_H,
+    J_PLANE,
     KIND,
     OP_R,
     OP_S,
@@ -47,6 +48,7 @@ from ..layout import (
     PE,
     PS,
     PSTEP,
+    R_PLANE,
     RANGE,
     RE,
     RS,
@@ -55,12 +57,14 @@ from ..layout import (
     STEP0,
     STEPS,
     VE,
+    W_PLANE,
     XA1,
     XA2,
     XD1,
     XD2,
     XI1,
     XI2,
+    Y_PLANE,
 )
 from .forward import magnus
 
@@ -222,10 +226,10 @@ def joint_columns(block, data_all, state, ends, nm, cq, cv, ca):
             w = daxpy(cq, w, daxpy(cv, y, dscale(ca, s)))
             r = daxpy(cq, r, dscale(cv, s))
         else:
-            put_column(ends[3], col0 + k, y)
-        put_column(ends[0], col0 + k, s)
-        put_column(ends[1], col0 + k, r)
-        put_column(ends[2], col0 + k, w)
+            put_column(ends[Y_PLANE], col0 + k, y)
+        put_column(ends[J_PLANE], col0 + k, s)
+        put_column(ends[R_PLANE], col0 + k, r)
+        put_column(ends[W_PLANE], col0 + k, w)
 
 
 @routine
@@ -253,8 +257,8 @@ def rod_columns(block, step, data, phi, state, op_all, wide1, wide2, ends, nm, c
         Vp = get6(state[i], VE)
         if nm == 1:
             for k in range(36):
-                op[72 + k] = cq * op[72 + k] + cv * op[108 + k] + ca * op[k]
-                op[36 + k] = cq * op[36 + k] + cv * op[k]
+                op[OP_W + k] = cq * op[OP_W + k] + cv * op[OP_Y + k] + ca * op[OP_S + k]
+                op[OP_R + k] = cq * op[OP_R + k] + cv * op[OP_S + k]
         o = step[i, S_PHI]
         so1 = 2 * prev
         so2 = 3 * prev
@@ -268,8 +272,8 @@ def rod_columns(block, step, data, phi, state, op_all, wide1, wide2, ends, nm, c
             fill(op, OP_Y, phi, o, block, wide2, so2 + n, wide2, 3 * o + n)
             copy_columns(wide1, 2 * o + n, wide2, 3 * o + 2 * n, n)
         prev = o
-    copy_columns(wide1, 2 * prev + n, ends[0], col0, n)
-    copy_columns(wide1, 2 * prev, ends[1], col0, n)
-    copy_columns(wide2, 3 * prev, ends[2], col0, n)
+    copy_columns(wide1, 2 * prev + n, ends[J_PLANE], col0, n)
+    copy_columns(wide1, 2 * prev, ends[R_PLANE], col0, n)
+    copy_columns(wide2, 3 * prev, ends[W_PLANE], col0, n)
     if nm == 3:
-        copy_columns(wide2, 3 * prev + n, ends[3], col0, n)
+        copy_columns(wide2, 3 * prev + n, ends[Y_PLANE], col0, n)

@@ -10,13 +10,13 @@ Each is a sum over the steps, ``Σ Jᵀ (P J + Q J̇)``, with two 6×6 matrices 
 | DRAG | D₁ + ‖v‖ D₂ | 0 | drag |
 | WEIGHT | dry mass less displaced mass | 0 | Σ Jᵀ P, (nv, 6): weight and buoyancy per unit of gravity |
 
-P and Q of the subtree that a step carries add up, as in `composite`; J̇ is seen from the world, ``ṡ = ad_Vp s + Ad Ṡ`` summed
+P and Q of the subtree that a step carries add up in the pass of `rows`; where Q is zero it sums P alone. J̇ is seen from the world, ``ṡ = ad_Vp s + Ad Ṡ`` summed
 along the path (MATH §3).
 """
 
 import numpy as np
 
-from ..._jit import kernel, routine
+from ..._jit import inline, kernel, routine
 from ..algebra.dual import (
     ad_dm,
     dcross,
@@ -50,26 +50,24 @@ from ..layout import (
     D_MASS,
     FW,
     IN_ORDER,
+    J_PLANE,
     KIND,
     MASSLESS,
+    NO,
     OP_R,
     OP_S,
-    OP_S2,
     PE,
     PS,
     PSTEP,
+    R_PLANE,
     RE,
     ROD,
     RS,
-    S_CARRIES,
     S_INERTIA,
     S_PHI,
     SCREW,
-    SPAN0,
-    SPANS,
     STEP0,
     STEPS,
-    SUBTREE,
     VE,
     XD1,
     XD2,
@@ -90,28 +88,20 @@ from ..loads.water import (
     relative_twist,
     unpack_water,
 )
-from .blocks import block_columns
 from .columns import copy_columns, fill, put_column, put_pair, unit_twist
 from .dynamics import backward, scatter
 from .forward import forward, magnus
 from .inertia import block9, point_inertias
-from .spectral import add_node_product, clear_nodes, spectral_rows
-from .tangent import (
-    SIX,
-    THREE,
-    ZERO,
-    add_product6,
-    add_row_product3,
-    clear,
-    clear_columns,
-    expand_rows,
-    project_wide,
-    row_product,
-    scatter_matrix,
-)
+from .products import SIX, THREE, ZERO, clear
+from .rows import Place, Terms, block_rows, clear_columns, distribute, hand_over, scatter_matrix
+from .spectral import spectral_columns
+from .tangent import BOTH_HALVES
 
 CORIOLIS, FIRST, SECOND, DRAG, WEIGHT = (np.int64(k) for k in range(5))
-ONE = np.int64(1)
+ONE, TWO = np.int64(1), np.int64(2)
+# in `wide1` [J̇ | J], and in the planes of `ends`
+RATE = Place(TWO, ZERO, R_PLANE)
+BESIDE_RATE = Place(TWO, ONE, J_PLANE)
 
 
 # ---------------------------------------------------------------- J and J̇ of every step
@@ -184,7 +174,7 @@ def joint_rates(block, data, state, J, rate):
 
 @routine
 def coadjoint_product(V, M, out):
-    """out = ad*_V M, ad*_V = [[ŵ, v̂], [0, ŵ]]."""
+    """out = ad*_V M, ad*_V = [[ŵ, v̂], [0, ŵ]]; out may be M."""
     w, v = V
     for c in range(6):
         m = (M[0, c], M[1, c], M[2, c])
@@ -212,7 +202,7 @@ def adjoint_product(V, M, out):
 
 @routine
 def inertial_pairs(t, work, task):
-    """P and Q of CORIOLIS, FIRST and SECOND."""
+    """P and Q of CORIOLIS and SECOND; of FIRST, whose Q is zero, P in the place of Q."""
     point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
     for i in range(t.step.shape[0]):
         if t.step[i, S_INERTIA] == MASSLESS:
@@ -224,8 +214,7 @@ def inertial_pairs(t, work, task):
                 for c in range(6):
                     P[r, c] *= 0.5
         elif task == FIRST:
-            coadjoint_product(get6(work.state[i], VE), Q, P)
-            clear(Q, SIX, SIX)
+            coadjoint_product(get6(work.state[i], VE), Q, Q)
         else:
             adjoint_product(get6(work.state[i], VE), Q, P)
 
@@ -240,9 +229,8 @@ def add_weight(P, mass, x):
 
 @routine
 def drag_pairs(t, work, water, task):
-    """P of DRAG and WEIGHT; Q is zero."""
-    for i in range(work.bias.shape[0]):
-        clear(work.bias[i], SIX, SIX)
+    """P of DRAG and WEIGHT, whose Q is zero, in the place of Q."""
+    for i in range(work.inertia.shape[0]):
         clear(work.inertia[i], SIX, SIX)
     current = get3(water.fluid, ZERO)
     if task == WEIGHT:
@@ -250,14 +238,14 @@ def drag_pairs(t, work, water, task):
             if t.step[i, S_INERTIA] != MASSLESS:
                 row = work.state[i]
                 data = t.data[i]
-                add_weight(work.bias[i], data[D_MASS], vadd(get3(row, PE), mv(get9(row, RE), get3(data, D_COM))))
+                add_weight(work.inertia[i], data[D_MASS], vadd(get3(row, PE), mv(get9(row, RE), get3(data, D_COM))))
     for k in range(water.place.shape[0]):
         i = water.place[k, F_STEP]
         row = work.state[i]
         data = water.data[k]
         R, x = frame_of(row, data)
         if task == WEIGHT:
-            add_weight(work.bias[i], -data[W_MASS], vadd(x, mv(R, get3(data, W_CENTRE))))
+            add_weight(work.inertia[i], -data[W_MASS], vadd(x, mv(R, get3(data, W_CENTRE))))
         elif water.place[k, F_DRAG] != 0:
             _w, v = relative_twist(row, R, x, current)
             s = np.sqrt(vdot(v, v))
@@ -267,107 +255,18 @@ def drag_pairs(t, work, water, task):
                     o = 18 * a + 3 * b
                     D = madd(block9(data, W_LINEAR + o), mscale(s, block9(data, W_SQUARE + o)))
                     put_rotated(B, 3 * a, 3 * b, R, mscale(-1.0, D))
-            subtract_shifted(work.bias[i], B, x)
+            subtract_shifted(work.inertia[i], B, x)
 
 
 # ---------------------------------------------------------------- the recursion
 
 
-@routine
-def rod_pairs(block, step, phi, P, Q, op_all, wide, rates, x, g, h):
-    """Own block in h[:n, :n], Σ sᵀPᶜ and Σ sᵀQᶜ behind it; the wrenches P J + Q J̇ and the composites in `x`."""
-    n = block[COLS]
-    width = n + 12
-    clear(x, SIX, width)
-    clear(h, n, width)
-    first = block[STEP0]
-    active = False
-    for i in range(first + block[STEPS] - 1, first - 1, -1):
-        o = step[i, S_PHI]
-        if step[i, S_CARRIES] != 0:
-            active = True
-            add_product6(P[i], wide, 2 * o + n, x, n)
-            if rates:
-                add_product6(Q[i], wide, 2 * o, x, n)
-            for r in range(6):
-                for c in range(6):
-                    x[r, n + c] += P[i, r, c]
-                    x[r, n + 6 + c] += Q[i, r, c]
-        if active:
-            project_wide(op_all[i], OP_S, x, g, ZERO, width)
-            project_wide(op_all[i], OP_S2, x, g, SIX, width)
-            expand_rows(phi, o, block, g, h, width)
-
-
-@routine
-def spectral_pairs(block, step, phi, W, state, P, Q, nodes, wide, x, g, h):
-    """The same as `rod_pairs` for a rod by collocation."""
-    n = block[COLS]
-    width = n + 12
-    for k in range(block[STEPS]):
-        i = block[STEP0] + k
-        at = k * width
-        clear_nodes(nodes, at, width)
-        if step[i, S_CARRIES] != 0:
-            o = 2 * step[i, S_PHI]
-            add_node_product(P[i], SIX, wide, o + n, nodes, at, n)
-            add_node_product(Q[i], SIX, wide, o, nodes, at, n)
-            for r in range(6):
-                for c in range(6):
-                    nodes[r, at + n + c] = P[i, r, c]
-                    nodes[r, at + n + 6 + c] = Q[i, r, c]
-    spectral_rows(block, step, phi, W, state, nodes, width, wide, ZERO, 0.0, x, g, h)
-
-
-@routine
-def joint_pairs(block, P, Q, J, rate, x, h):
-    """The same as `rod_pairs` for a joint."""
-    n = block[COLS]
-    i = block[STEP0]
-    clear(x, SIX, n + 12)
-    add_product6(P[i], J, block[COL0], x, n)
-    add_product6(Q[i], rate, block[COL0], x, n)
-    for r in range(6):
-        for c in range(6):
-            x[r, n + c] = P[i, r, c]
-            x[r, n + 6 + c] = Q[i, r, c]
-    for k in range(n):
-        c = block[COL0] + k
-        for j in range(n + 12):
-            h[k, j] = (
-                J[0, c] * x[0, j]
-                + J[1, c] * x[1, j]
-                + J[2, c] * x[2, j]
-                + J[3, c] * x[3, j]
-                + J[4, c] * x[4, j]
-                + J[5, c] * x[5, j]
-            )
-
-
-@routine
-def write_rows(block, spans, J, rate, rates, force, x, h, g, out):
-    """Rows of a block: its own columns, its ancestors' and its descendants'."""
-    n = block[COLS]
-    col0 = block[COL0]
-    below = block[SUBTREE] - col0 - n
-    copy_columns(x, ZERO, force, col0, n)
-    extra = g[0]
-    for k in range(n):
-        i = col0 + k
-        hk = h[k]
-        for j in range(n):
-            out[i, col0 + j] = hk[j]
-        for sp in range(block[SPAN0], block[SPAN0] + block[SPANS]):
-            c0 = spans[sp, 0]
-            m = spans[sp, 1]
-            row_product(hk, n, J, c0, m, out[i, c0 : c0 + m])
-            if rates:
-                add_row_product3(hk, n + 6, rate, ZERO, c0, m, out[i, c0 : c0 + m])
-                add_row_product3(hk, n + 6, rate, THREE, c0, m, out[i, c0 : c0 + m])
-        if below > 0:
-            for r in range(6):
-                extra[r] = J[r, i]
-            row_product(extra, ZERO, force, col0 + n, below, out[i, col0 + n : col0 + n + below])
+@inline
+def pair_terms(rates):
+    """What the pass sums: P J + Q J̇, or without rates Q J."""
+    if rates:
+        return Terms(ONE, 0.0, BOTH_HALVES, NO, NO, NO, BESIDE_RATE, RATE)
+    return Terms(ONE, 0.0, ZERO, NO, NO, NO, BESIDE_RATE, BESIDE_RATE)
 
 
 @routine
@@ -377,43 +276,48 @@ def products(t, work, water, task, q, v, out, handles):
     `out` is not touched by the task WEIGHT.
     """
     forward(t, q, v, work.zero, work)
-    inertial = task in (CORIOLIS, FIRST, SECOND)
-    rates = task in (CORIOLIS, SECOND)
-    if inertial:
+    if task in (CORIOLIS, FIRST, SECOND):
         inertial_pairs(t, work, task)
     else:
         drag_pairs(t, work, water, task)
-    P, Q, J, rate, x, h = work.bias, work.inertia, work.ends[0], work.ends[1], work.x, work.h
     for b in range(t.block.shape[0]):
         block = t.block[b]
         if block[COLLOC] >= 0:
-            block_columns(t, work, block, ONE, 1.0, 0.0, 0.0)  # for collocation R is J̇
+            spectral_columns(  # for collocation R is J̇
+                block,
+                t.step,
+                t.phi,
+                t.colloc,
+                work.state,
+                work.nodes,
+                work.wide1,
+                work.wide2,
+                work.ends,
+                ONE,
+                1.0,
+                0.0,
+                0.0,
+            )
         elif block[KIND] == ROD:
-            rod_rates(block, t.step, t.data, t.phi, work.state, work.op, work.wide1, J, rate)
+            rod_rates(
+                block, t.step, t.data, t.phi, work.state, work.op, work.wide1, work.ends[J_PLANE], work.ends[R_PLANE]
+            )
         else:
-            joint_rates(block, t.data, work.state, J, rate)
+            joint_rates(block, t.data, work.state, work.ends[J_PLANE], work.ends[R_PLANE])
     clear(handles, handles.shape[0], handles.shape[1])
+    terms = pair_terms(task in (CORIOLIS, SECOND))
     target = out if t.flags[IN_ORDER] != 0 else work.out
     clear_columns(t, work, ONE)
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
-        if block[COLLOC] >= 0:
-            spectral_pairs(block, t.step, t.phi, t.colloc, work.state, P, Q, work.nodes, work.wide1, x, work.g, h)
-        elif block[KIND] == ROD:
-            rod_pairs(block, t.step, t.phi, P, Q, work.op, work.wide1, rates, x, work.g, h)
-        else:
-            joint_pairs(block, P, Q, J, rate, x, h)
+        block_rows(t, work, block, terms, work.wide1, work.wide1)
+        hand_over(work, block, terms)
         n = block[COLS]
-        p = block[PSTEP]
-        for r in range(6):
-            for c in range(6):
-                P[p, r, c] += x[r, n + c]
-                Q[p, r, c] += x[r, n + 6 + c]
         for k in range(n):
             for c in range(6):
-                handles[t.col_v[block[COL0] + k], c] += h[k, n + c]
+                handles[t.col_v[block[COL0] + k], c] += work.h[k, n + c]
         if task != WEIGHT:
-            write_rows(block, t.spans, J, rate, rates, work.force[0], x, h, work.g, target[0])
+            distribute(t, work, block, terms, target)
     if task != WEIGHT and t.flags[IN_ORDER] == 0:
         scatter_matrix(t, work.out[0], out[0])
 

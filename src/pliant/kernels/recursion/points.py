@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._jit import kernel
 from ..groups import unpack_tables, unpack_work
-from ..layout import RE
+from ..layout import J_PLANE, R_PLANE, RE, Y_PLANE
 from .blocks import all_columns
 from .forward import forward
 from .kinematics import frame_columns
@@ -27,9 +27,9 @@ def point_jacobians(ints, floats, buffer, q, v, points, motion, J, rate):
         i = points[k]
         for c in range(18):
             motion[k, c] = work.state[i, RE + c]
-        frame_columns(t, i, ends[1], wide1, TWO, ZERO, J[k])  # R, to be subtracted from Y
-        frame_columns(t, i, ends[3], wide2, THREE, ONE, rate[k])
+        frame_columns(t, i, ends[R_PLANE], wide1, TWO, ZERO, J[k])  # R, to be subtracted from Y
+        frame_columns(t, i, ends[Y_PLANE], wide2, THREE, ONE, rate[k])
         for r in range(6):
             for c in range(J.shape[2]):
                 rate[k, r, c] -= J[k, r, c]
-        frame_columns(t, i, ends[0], wide1, TWO, ONE, J[k])
+        frame_columns(t, i, ends[J_PLANE], wide1, TWO, ONE, J[k])

@@ -39,26 +39,27 @@ from ..layout import (
     COLLOC,
     COLS,
     FW,
-    N_EXTRA,
-    N_LOADED,
+    J_PLANE,
     OM,
     PE,
     PS,
+    R_PLANE,
     RANGE,
     RE,
     RS,
-    S_CARRIES,
     S_PHI,
     STEP0,
     STEPS,
     VE,
+    W_PLANE,
     XA1,
     XD1,
     XI1,
+    Y_PLANE,
 )
+from .products import THREE, ZERO, add_product6
 
-# numpy integers, for the same reason as in `layout`
-ZERO, ONE, THREE, SIX = np.int64(0), np.int64(1), np.int64(3), np.int64(6)
+ONE = np.int64(1)
 
 
 # ---------------------------------------------------------------- poses, twists, accelerations
@@ -369,11 +370,11 @@ def spectral_columns(block, step, phi, W, state, nodes, wide1, wide2, ends, nm, 
     u = step[first + steps - 1, S_PHI]
     for r in range(6):
         for k in range(n):
-            ends[0, r, col0 + k] = wide1[r, 2 * u + n + k]
-            ends[1, r, col0 + k] = wide1[r, 2 * u + k]
-            ends[2, r, col0 + k] = wide2[r, 3 * u + k]
+            ends[J_PLANE, r, col0 + k] = wide1[r, 2 * u + n + k]
+            ends[R_PLANE, r, col0 + k] = wide1[r, 2 * u + k]
+            ends[W_PLANE, r, col0 + k] = wide2[r, 3 * u + k]
             if nm == 3:
-                ends[3, r, col0 + k] = wide2[r, 3 * u + n + k]
+                ends[Y_PLANE, r, col0 + k] = wide2[r, 3 * u + n + k]
 
 
 @routine
@@ -399,18 +400,6 @@ def spectral_jacobian(block, step, phi, W, state, nodes, wide, end):
 
 
 # ---------------------------------------------------------------- backward
-
-
-@routine
-def add_node_product(M, columns, src, so, dst, do, n):
-    """dst[:, do:do+n] += M[:, :columns] src[:columns, so:so+n], columns 3 or 6."""
-    for i in range(0, columns, 3):
-        s0, s1, s2 = src[i, so : so + n], src[i + 1, so : so + n], src[i + 2, so : so + n]
-        for r in range(6):
-            m0, m1, m2 = M[r, i], M[r, i + 1], M[r, i + 2]
-            d = dst[r, do : do + n]
-            for k in range(n):
-                d[k] += m0 * s0[k] + m1 * s1[k] + m2 * s2[k]
 
 
 @routine
@@ -446,7 +435,7 @@ def project_node(R, p, x, g, width):
 
 
 @routine
-def spectral_rows(block, step, phi, W, state, nodes, width, wide1, force, cq, x, g, h):
+def sum_nodes(block, step, phi, W, state, nodes, width, wide1, force, cq, x, g, h):
     """h = Σⱼ eⱼᵀ (Σₖ Wₖⱼ Xₖ − cq ad̄*_Fⱼ Jⱼ) and x = Σₖ Xₖ, for the 6×width matrices Xₖ of the nodes in `nodes`.
 
     Fⱼ is column `force` of the inner sum; J lies in `wide1` (not read if cq is zero).
@@ -469,7 +458,7 @@ def spectral_rows(block, step, phi, W, state, nodes, width, wide1, force, cq, x,
             m = (x[0, force], x[1, force], x[2, force])
             f = (x[3, force], x[4, force], x[5, force])
             force_matrix(-cq, m, f, g)
-            add_node_product(g, SIX, wide1, 2 * u + n, x, ZERO, n)
+            add_product6(g, wide1, 2 * u + n, x, ZERO, n)
         project_node(get9(row, RE), get3(row, PE), x, g, width)
         for c in range(6):
             gc = g[c]
@@ -495,58 +484,3 @@ def clear_nodes(nodes, do, width):
         d = nodes[r, do : do + width]
         for k in range(width):
             d[k] = 0.0
-
-
-@routine
-def spectral_backward(
-    block, step, phi, W, state, inertia, bias, load, nodes, wide1, wide2, x, g, h, nm, cq, general, loaded
-):
-    """The same as `rod_backward`: diagonal block, E, H and tau in `h`; U, B, C and composites in `x`."""
-    n = block[COLS]
-    first = block[STEP0]
-    wide = nm * n
-    width = wide + (N_LOADED if loaded else N_EXTRA)
-    n1 = n if nm == 1 else 2 * n
-    for k in range(block[STEPS]):
-        i = first + k
-        at = k * width
-        clear_nodes(nodes, at, width)
-        if step[i, S_CARRIES] == 0:
-            continue
-        u = step[i, S_PHI]
-        row = state[i]
-        add_node_product(bias[i], SIX if general else THREE, wide1, 2 * u, nodes, at, n1)
-        add_node_product(inertia[i], SIX, wide2, 3 * u, nodes, at, wide)
-        if cq != 0.0:
-            force_matrix(cq, get3(row, FW), get3(row, FW + 3), g)
-            if loaded:
-                for r in range(6):
-                    for c in range(6):
-                        g[r, c] += cq * load[i, r, c]
-            add_node_product(g, SIX, wide1, 2 * u + n, nodes, at, n)
-        for r in range(6):
-            for c in range(6):
-                nodes[r, at + wide + c] = bias[i, r, c]
-                nodes[r, at + wide + 6 + c] = inertia[i, r, c]
-                if loaded:
-                    nodes[r, at + wide + 13 + c] = load[i, r, c]
-            nodes[r, at + wide + 12] = row[FW + r]
-    spectral_rows(block, step, phi, W, state, nodes, width, wide1, wide + 12, cq, x, g, h)
-
-
-@routine
-def spectral_composite(block, step, phi, W, state, inertia, nodes, wide, x, g, h):
-    """The same as `rod_composite`: own block of M and H = Σ sᵀIᶜ in `h`; C and Iᶜ in `x`."""
-    n = block[COLS]
-    first = block[STEP0]
-    width = n + SIX
-    for k in range(block[STEPS]):
-        i = first + k
-        at = k * width
-        clear_nodes(nodes, at, width)
-        if step[i, S_CARRIES] != 0:
-            add_node_product(inertia[i], SIX, wide, step[i, S_PHI], nodes, at, n)
-            for r in range(6):
-                for c in range(6):
-                    nodes[r, at + n + c] = inertia[i, r, c]
-    spectral_rows(block, step, phi, W, state, nodes, width, wide, ZERO, 0.0, x, g, h)

@@ -13,18 +13,18 @@ import numpy as np
 from ..._jit import routine
 from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
-from ..layout import COL0, COLS, FW, PSTEP
+from ..layout import COL0, COLS, FW, J_PLANE, PSTEP, R_PLANE, W_PLANE, YES
 from ..loads.efforts import E_KD, E_KP, effort
 from ..loads.internal import spring
 from ..loads.tendons import L_PHI, L_V, line_stiffness
-from ..recursion.composite import all_jacobians, block_composite
+from ..recursion.composite import all_jacobians, mass_terms
 from ..recursion.dynamics import scatter
 from ..recursion.inertia import point_inertias
-from ..recursion.tangent import block_backward, prepare_tangent
+from ..recursion.rows import block_rows
+from ..recursion.tangent import prepare_tangent, tangent_terms
 from .fronts import ROW, clear_fronts, close_front, put_carried
 from .residual import add_other_forces
 
-J_PLANE, R_PLANE, W_PLANE = (np.int64(k) for k in range(3))
 ONE, SIX, TWELVE, EIGHTEEN = (np.int64(k) for k in (1, 6, 12, 18))
 
 
@@ -84,15 +84,16 @@ def add_local_terms(t, work, c, loads, fronts, q, v, u, cv, S):
 @routine
 def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S, pivot):
     """The residual r (nv,) and the factors of ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a in the store S. Returns False if singular."""
-    general, loaded = prepare_tangent(t, work, loads, ca == ca, q, v, a, u, ONE, 1.0, cv, ca)
+    general, loaded = prepare_tangent(t, work, loads, YES, q, v, a, u, ONE, 1.0, cv, ca)
     clear_fronts(t, fronts, S)
     add_local_terms(t, work, c, loads, fronts, q, v, u, cv, S)
+    terms = tangent_terms(ONE, 1.0, general, loaded)
     nz = EIGHTEEN if loaded else TWELVE
     regular = True
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         n, col0, parent = block[COLS], block[COL0], block[PSTEP]
-        block_backward(t, work, block, ONE, 1.0, general, loaded)
+        block_rows(t, work, block, terms, work.wide1, work.wide2)
         for k in range(n):
             work.tau[col0 + k] = work.h[k, n + 12]
         for i in range(6):
@@ -120,7 +121,7 @@ def factor_mass_tree(t, work, c, fronts, S, pivot):
     for b in range(t.block.shape[0] - 1, -1, -1):
         block = t.block[b]
         n = block[COLS]
-        block_composite(t, work, block)
+        block_rows(t, work, block, mass_terms(), work.wide1, work.wide1)
         put_carried(block, fronts.front[b], work.ends, J_PLANE, J_PLANE, J_PLANE, S)
         if not close_front(
             t, fronts, b, c.known, c.scale, work.x, work.h, (n, n, n), SIX, S, pivot, work.inertia, work.bias, work.load

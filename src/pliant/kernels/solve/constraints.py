@@ -7,7 +7,7 @@ matrix ``G S⁻¹ Gᵀ``. Only independent rows of G take part (`independent_row
 
 from ..._jit import routine
 from ..algebra.linear import independent_rows
-from ..layout import MESSAGE_CHANGE
+from ..groups import unpack_tendons
 from ..loads.tendons import T_LENGTH
 from ..loads.together import loop_closure, loop_values, tendon_lengths
 from .factors import solve_tangent
@@ -25,8 +25,8 @@ def holds(work):
 
 
 @routine
-def prepare_constraints(t, c, work, loads, fronts, q, v, u, S, pivot):
-    """G, S⁻¹Gᵀ for the factors of S; the columns of the steps must be known (after `factor_tangent`)."""
+def prepare_constraints(t, c, work, loads, fronts, q, v, u, factors):
+    """G, S⁻¹Gᵀ for the factors of a tangent S; the columns of the steps must be known (after `factor_tangent`)."""
     n = work.hold.shape[0]
     tendon_lengths(work, loads, q, v, u, work.rows[0, :n])
     loop_closure(loads, q, v, u, work.rows[0, n:])
@@ -35,7 +35,7 @@ def prepare_constraints(t, c, work, loads, fronts, q, v, u, S, pivot):
         clear_known(c, G)
         for i in range(G.shape[0]):
             X[i] = G[i]
-        solve_tangent(t, c, fronts, S, pivot, X)
+        solve_tangent(t, c, fronts, factors, X)
     choose_rows(c, work)
 
 
@@ -74,11 +74,12 @@ def solve_small(A, n, last):
 
 
 @routine
-def correct_constraints(c, work, loads, law, q, v, u, step):
+def correct_constraints(c, work, loads, q, v, u, step):
     """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
 
-    Returns the largest violation before the step; work.message[MESSAGE_CHANGE] is the largest relative change of a force.
+    Returns the largest violation before the step and the largest relative change of a force.
     """
+    law = unpack_tendons(loads[0], loads[1]).law
     n, m = work.hold.shape[0], work.rows.shape[1]
     hold, A = work.hold, work.schur
     choice = A[m]
@@ -126,5 +127,4 @@ def correct_constraints(c, work, loads, law, q, v, u, step):
             change = max(change, abs(more))
             for i in range(step.shape[0]):
                 step[i] -= more * work.rows[1, k, i]
-    work.message[MESSAGE_CHANGE] = change / size
-    return worst
+    return worst, change / size

@@ -1,6 +1,6 @@
 """The linear system of a Newton step, behind one pair of functions: dense factors, or the elimination of a tree.
 
-Which one is used follows from the shape of S: (nv, nv) for a dense matrix, else the store of `fronts`.
+`factors` (S, pivot, tree) says with its flag `tree` what S (1, …) is: the store of `fronts`, or else a matrix (nv, nv).
 """
 
 from ..._jit import routine
@@ -23,9 +23,10 @@ def scaled_factor(S, scale, pivot):
 
 
 @routine
-def factor_tangent(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S, pivot):
-    """The residual r and the factors of ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a in S (1, …). Returns False if it is singular."""
-    if S.shape[1] != S.shape[2]:
+def factor_tangent(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, factors):
+    """The residual r and the factors of ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a. Returns False if it is singular."""
+    S, pivot, tree = factors
+    if tree:
         return factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S[0], pivot)
     residual_tangent(t, work, c, loads, q, v, a, u, tau, 1.0, cv, ca, r, S)
     eliminate(c, S[0])
@@ -33,10 +34,11 @@ def factor_tangent(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S, piv
 
 
 @routine
-def solve_tangent(t, c, fronts, S, pivot, x):
+def solve_tangent(t, c, fronts, factors, x):
     """x (nv,) becomes the solution for the right-hand side x."""
+    S, pivot, tree = factors
     scale = c.scale
-    if S.shape[1] != S.shape[2]:
+    if tree:
         loaded = t.flags[GENERAL_INERTIA] != 0 or t.flags[STEP_LOADS] != 0
         solve_tree(t, fronts, c.known, scale, EIGHTEEN if loaded else TWELVE, S[0], pivot, x)
         return

@@ -4,6 +4,7 @@
 """
 
 from ..._jit import routine
+from ..layout import YES
 from ..loads.internal import add_internal_tangent, damping, elastic
 from ..loads.together import add_generalised_loads, add_generalised_tangents
 from ..recursion.dynamics import loaded_newton_euler
@@ -37,7 +38,7 @@ def residual_tangent(t, work, c, loads, q, v, a, u, tau, cq, cv, ca, r, out):
         row = out[0, i]
         for j in range(out.shape[2]):
             row[j] = 0.0
-    tangent(t, work, loads, ca == ca, q, v, a, u, cq, cv, ca, r, out)
+    tangent(t, work, loads, YES, q, v, a, u, cq, cv, ca, r, out)
     add_other_forces(work, c, loads, q, v, u, tau, r)
     add_internal_tangent(c, q, cq, cv, work.spring, out[0])
     add_generalised_tangents(work, loads, q, v, u, cq, cv, out[0])

@@ -60,7 +60,7 @@ class _Alpha(Integrator):
 
     def _take_state(self) -> None:
         core = self._core
-        self.q, self.v, self.a = core.q, core.v, core.w
+        self.q, self.v, self.a = core.q, core.v, core.a
 
     def _drive(self, t: float) -> tuple[Array, Array]:
         """Inputs of the step that ends at t; a feedback law sees the state at its start (sample and hold)."""
@@ -208,7 +208,7 @@ class VariableAlpha(_Alpha):
         """A step in which the acceleration moves the robot by a tenth of the tolerance's square root."""
         scale = self.system.internal.scale
         size = max(float(np.sqrt(np.mean((self.a / scale) ** 2))), 1e-12)
-        return float(np.clip(np.sqrt(self._core._p[6] / size), 1e-9, 0.01 * self.largest))
+        return float(np.clip(np.sqrt(self._core.atol / size), 1e-9, 0.01 * self.largest))
 
     def advance(self, end: float) -> str | None:
         """One step whose estimated error meets the tolerance."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import engine
+from ...kernels import engine, slots
 from ...kernels.solve.newton import CONVERGED, SINGULAR
 from ...model.validate import interval
 from ...system import Given, LinearSolver, System
@@ -71,13 +71,24 @@ class AlphaStepper:
         self.system = system
         self.method = method
         self.statistics = statistics
-        self.q, self.v, self.w, self.a = q.copy(), v.copy(), a.copy(), a.copy()
+        self.q, self.v, self.a, self.b = q.copy(), v.copy(), a.copy(), a.copy()  # b: auxiliary acceleration
         self._new = q.copy(), v.copy(), a.copy(), a.copy()
         self._p = np.zeros(engine.PARAMETERS)
-        self._p[1:5] = method.alpha_m, method.alpha_f, method.beta, method.gamma
-        self._p[5:9] = rtol, atol, newton, iterations
-        self._S = step_storage(system, solver)
+        self._S, tree = step_storage(system, solver)
         self._space = system.workspace()
+        options = {
+            slots.OPTION_ALPHA_M: method.alpha_m,
+            slots.OPTION_ALPHA_F: method.alpha_f,
+            slots.OPTION_BETA: method.beta,
+            slots.OPTION_GAMMA: method.gamma,
+            slots.OPTION_RTOL: rtol,
+            slots.OPTION_ATOL: atol,
+            slots.OPTION_NEWTON: newton,
+            slots.OPTION_LIMIT: iterations,
+            slots.OPTION_TREE: tree,
+        }
+        self._p[list(options)] = list(options.values())
+        self.atol = atol
         self._h = 0.0
         self.tally: Counter[tuple[int, bool]] | None = None  # which coordinate limits the steps, while someone asks
 
@@ -90,26 +101,25 @@ class AlphaStepper:
         """
         if self._h not in (0.0, h):
             # the auxiliary acceleration lags by a fraction of the step: keep it consistent when h changes
-            self.a = self.w + (h / self._h) * (self.a - self.w)
+            self.b = self.a + (h / self._h) * (self.b - self.a)
         self._h = h
         p = self._p
-        p[0] = h
-        p[16:22] = 0.0
-        q1, v1, w1, a1 = self._new
+        p[slots.OPTION_H] = h
+        p[slots.REPORT_ITERATIONS : slots.MEMORY_FACTORS] = 0.0
         space = self._space
         space.prepare(Given(multipliers, hold=hold))
         status = engine.run(
-            engine.ALPHA, *space.packed, self.q, self.v, self.w, self.a, u, tau, p, self._S, space.pivot, q1, v1, w1, a1
+            engine.ALPHA, *space.packed, self.q, self.v, self.a, self.b, u, tau, p, self._S, space.pivot, *self._new
         )
         self.system.raise_user_errors()
-        self.statistics.iterations += int(p[16])
-        self.statistics.factorisations += int(p[17])
-        self.statistics.residuals += int(p[18])
+        self.statistics.iterations += int(p[slots.REPORT_ITERATIONS])
+        self.statistics.factorisations += int(p[slots.REPORT_FACTORISATIONS])
+        self.statistics.residuals += int(p[slots.REPORT_RESIDUALS])
         if self.tally is not None:
             self.tally[self.limiting(status == CONVERGED), status == CONVERGED] += 1
         if status != CONVERGED:
             return ("singular" if status == SINGULAR else "diverged"), np.inf
-        return "ok", float(p[19])
+        return "ok", float(p[slots.REPORT_ERROR])
 
     def limiting(self, converged: bool) -> int:
         """The coordinate with the largest error in the step just tried, or the largest correction if it did not converge."""
@@ -128,7 +138,7 @@ class AlphaStepper:
 
     def accept(self) -> None:
         """Make the tried step the current state."""
-        old = self.q, self.v, self.w, self.a
-        self.q, self.v, self.w, self.a = self._new
+        old = self.q, self.v, self.a, self.b
+        self.q, self.v, self.a, self.b = self._new
         self._new = old
         self.statistics.steps += 1

@@ -1,0 +1,51 @@
+"""Names for the places in small arrays: the parameters, reports and memory of a job, and rows of scratch memory.
+
+A job of the engine gets one array ``p`` (PARAMETERS,): options from 0, what it reports from 16, what the integrator
+remembers from step to step from 24. Jobs use the same places for different things, so each job has its own names.
+"""
+
+from typing import Any
+
+import numpy as np
+
+
+def _slots(first: int, count: int) -> tuple[Any, ...]:
+    """Consecutive places, as numpy integers (see `layout`)."""
+    return tuple(np.int64(first + k) for k in range(count))
+
+
+PARAMETERS = 32
+
+# weights of ∂/∂q, ∂/∂v and ∂/∂a in a tangent; SOLVE takes cq = 1
+OPTION_CQ, OPTION_CV, OPTION_CA = _slots(0, 3)
+# STATICS: relative tolerance, most iterations, trust radius (scaled units), 1 to minimise the potential energy, weight of
+# the robot as a force that residuals are compared with (scaled)
+OPTION_TOLERANCE, OPTION_ITERATIONS, OPTION_RADIUS, OPTION_ENERGY, OPTION_WEIGHT = _slots(0, 5)
+# BALANCE: 1 if the power is wanted; CONTACTS: distance [m] up to which they are listed
+OPTION_POWER = OPTION_GAP = np.int64(0)
+# ALPHA: time step [s], the four numbers of the method, tolerances, Newton's tolerance relative to these, its iterations
+OPTION_H, OPTION_ALPHA_M, OPTION_ALPHA_F, OPTION_BETA, OPTION_GAMMA = _slots(0, 5)
+OPTION_RTOL, OPTION_ATOL, OPTION_NEWTON, OPTION_LIMIT = _slots(5, 4)
+# FORWARD, SOLVE, ALPHA: 1 if S is the store of the elimination along the tree (`solve.fronts`), 0 if it is a square matrix
+OPTION_TREE = np.int64(15)
+
+REPORT = np.int64(16)
+# STATICS: iterations, residual relative to the forces, steps with a shifted tangent, halvings of steps, 1 if the tangent is
+# positive definite at the end, potential energy [J]
+REPORT_ITERATIONS, REPORT_RESIDUAL, REPORT_SHIFTS, REPORT_HALVINGS, REPORT_DEFINITE, REPORT_ENERGY = _slots(16, 6)
+# ALPHA: iterations (as above), factorisations, residuals; error of q in units of the tolerance, rate of convergence
+REPORT_FACTORISATIONS, REPORT_RESIDUALS, REPORT_ERROR, REPORT_RATE = _slots(17, 4)
+# BALANCE: energies [J], potential of the loads that have one, power [W]
+REPORT_KINETIC, REPORT_GRAVITATIONAL, REPORT_ELASTIC, REPORT_LOADS, REPORT_POWER = _slots(16, 5)
+# CONTACTS: how many there are, which may be more than the rows of the table
+REPORT_FOUND = np.int64(16)
+
+# ALPHA: 1 if S holds factors, their time step, the rate of convergence last seen
+MEMORY_FACTORS, MEMORY_H, MEMORY_RATE = _slots(24, 3)
+
+# rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
+NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)
+# rows of `Work.known`: displacement, velocity, acceleration
+KNOWN_MOVE, KNOWN_V, KNOWN_A = _slots(0, 3)
+# entries of `Work.sums` that `kinematics.totals` leaves: kinetic and gravitational energy [J]
+SUM_KINETIC, SUM_GRAVITATIONAL = _slots(10, 2)
