@@ -50,8 +50,8 @@ def test_a_family_from_outside():
     assert p[19] == pytest.approx(energy, rel=1e-13)
 
 
-def test_a_family_from_outside_in_solvers():
-    """Statics and dynamics of a mass on a spring against formulas; bounds, copies, pickles, names."""
+def test_a_family_from_outside_in_solvers_and_files(tmp_path):
+    """Statics and dynamics of a mass on a spring against formulas; bounds, copies, pickles, files, names."""
     robot = pl.Robot("mass on a spring")
     mass = robot.add_body("mass", joint=pl.Prismatic("z"), mass=0.5)
     spring = robot.add_load("anchor", SlidingSpring(mass.frame, (0, 0, 0), (0, 0, 1), 50.0, 0.1))
@@ -69,8 +69,9 @@ def test_a_family_from_outside_in_solvers():
         system.inputs({"anchor": 0.7})
     with pytest.raises(ValueError, match="taken already"):
         robot.add_load("mass", SlidingSpring(mass.frame, (0, 0, 0), (0, 0, 1), 50.0))
-    again = pickle.loads(pickle.dumps(robot)).compile()
-    assert again.residual([0.1], [0.2], [0.3], [0.1]) == system.residual([0.1], [0.2], [0.3], [0.1])
+    robot.save(tmp_path / "spring.yaml")
+    for again in (pickle.loads(pickle.dumps(robot)), pl.load_model(tmp_path / "spring.yaml").robot):
+        assert again.compile().residual([0.1], [0.2], [0.3], [0.1]) == system.residual([0.1], [0.2], [0.3], [0.1])
 
 
 def test_a_family_that_acts_on_coordinates():

@@ -27,7 +27,7 @@ from .families.water import added_mass, move_matrix
 from .loading import Loading, build_loading, points_of_interest
 from .places import Anchor, Places
 from .resistance import Resistance, resist
-from .rods import RodSteps, block_integrals, rod_steps, step_rows
+from .rods import RodIntegrals, RodSteps, block_integrals, rod_integrals, rod_steps, step_rows
 
 __all__ = [
     "Assembly",
@@ -53,6 +53,7 @@ class LinkInfo:
     grid: Grid | None = None  # of a rod
     anchors: tuple[Anchor, ...] = ()  # of each grid point of a rod; of the body frame of a body
     steps: RodSteps | None = None  # of a rod
+    integrals: RodIntegrals | None = None  # of a rod that has a section and a material
 
     @property
     def rod_v(self) -> slice:
@@ -423,6 +424,7 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
             builder.grids.get(link.name),
             tuple(builder.anchors[link.name]),
             builder.rods.get(link.name),
+            None if not isinstance(link.content, Rod) else rod_integrals(link.content, builder.rods[link.name]),
         )
         for link in robot.links
     }

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine, layout
+from ..kernels.groups import POSITION
 from ..kernels.layout import Tables, Work
 from ..kernels.loads.internal import Internal
-from ..kernels.packing import Packed, pack, views_of
+from ..kernels.packing import Packed, pack, view_of
 from ..kernels.solve.fronts import Fronts
 from ..model.robot import Robot
 from .assembly import Assembly, assemble
@@ -40,8 +41,6 @@ class Model:
         How linear systems are solved along the tree.
     packed : Packed
         All tables as flat arrays; the buffer is a workspace as it is before the first call.
-    kinds : tuple
-        Class of each group of arrays in the order of packing, and whether it belongs to the workspace.
     """
 
     robot: Robot
@@ -49,42 +48,36 @@ class Model:
     assembly: Assembly
     elimination: Elimination
     packed: Packed
-    kinds: tuple[tuple[Any, bool], ...]
+
+    def _view(self, kind: Any) -> Any:
+        """One of the groups of the engine as parts of the packed arrays."""
+        return view_of(self.packed, kind, kind is Work, POSITION[kind])
 
     @cached_property
-    def _groups(self) -> tuple[Any, ...]:
-        return views_of(self.packed, self.kinds)
-
-    @property
     def tables(self) -> Tables:
         """The table of steps, as parts of the packed arrays; likewise the others."""
-        return self._groups[0]
-
-    @property
-    def internal(self) -> Internal:
-        """Resistance, and the maps between coordinates and velocities."""
-        return self._groups[1]
+        return self._view(Tables)
 
     @cached_property
-    def _by_class(self) -> dict[Any, Any]:
-        return {kind: group for (kind, _written), group in zip(self.kinds, self._groups)}
+    def internal(self) -> Internal:
+        """Resistance, and the maps between coordinates and velocities."""
+        return self._view(Internal)
 
-    @property
+    @cached_property
     def fronts(self) -> Fronts:
         """The plan of the elimination."""
-        return self._by_class[Fronts]
+        return self._view(Fronts)
 
-    @property
+    @cached_property
     def work(self) -> Work:
         """The workspace in the packed buffer."""
-        return self._by_class[Work]
+        return self._view(Work)
 
     @cached_property
     def loads(self) -> dict[str, Any]:
         """Tables of each family of loads by its name."""
-        loading = self.assembly.loading
-        behind = dict(zip(loading.outer, self._groups[len(engine.GROUPS) :]))
-        return {name: behind.get(name, self._by_class[type(tables)]) for name, tables in loading.tables.items()}
+        tables = self.assembly.loading.tables
+        return {name: view_of(self.packed, type(tables[name]), False, first) for name, first in self.positions.items()}
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -112,12 +105,14 @@ def compile_robot(robot: Robot, refine: int = 1) -> Model:
     return packed_model(robot, refine, assemble(robot, refine))
 
 
-def packed_model(robot: Robot, refine: int, assembly: Assembly, elimination: Elimination | None = None) -> Model:
-    """Pack the tables of an assembly; an `elimination` that is known to fit is taken over."""
+def packed_model(robot: Robot, refine: int, assembly: Assembly, old: Model | None = None) -> Model:
+    """Pack the tables of an assembly; the plan of an `old` model that differs in numbers only is taken over."""
     loading = assembly.loading
     internal = internal_tables(assembly)
-    if elimination is None:
-        tendons, efforts = loading.tables["tendons"], loading.tables["efforts"]
+    tendons, efforts = loading.tables["tendons"], loading.tables["efforts"]
+    if old is not None and _same_structure(old, assembly, internal):
+        elimination = old.elimination
+    else:
         elimination = plan_elimination(assembly.tables, internal, tendons, efforts)
     work = layout.make_work(assembly.tables, np.float64, **loading.work_sizes)
     constant = [assembly.tables, internal, *loading.inner, elimination.fronts]
@@ -125,10 +120,22 @@ def packed_model(robot: Robot, refine: int, assembly: Assembly, elimination: Eli
     groups += [(tables, False) for tables in loading.outer.values()]
     groups += [(space, True) for space in loading.spaces(assembly.nv)]
     packed = pack(groups)
-    model = Model(robot, refine, assembly, elimination, packed, tuple((type(group), w) for group, w in groups))
+    model = Model(robot, refine, assembly, elimination, packed)
     for family in loading.families:
         family.settle(model)
     return model
+
+
+def _same_structure(old: Model, assembly: Assembly, internal: Internal) -> bool:
+    """Whether all that the plan of the elimination follows from is the same."""
+    before, after = old.assembly.loading.tables, assembly.loading.tables
+    pairs = [
+        *((getattr(old.tables, name), getattr(assembly.tables, name)) for name in ("block", "col_v")),
+        *((getattr(old.internal, name), getattr(internal, name)) for name in ("start", "column", "springs")),
+        *((getattr(before["tendons"], name), getattr(after["tendons"], name)) for name in ("point", "phi")),
+        (before["efforts"].place, after["efforts"].place),
+    ]
+    return all(np.array_equal(a, b) for a, b in pairs)
 
 
 assert engine.GROUPS[-1] is Work  # which is packed behind the other tables of the engine

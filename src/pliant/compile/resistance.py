@@ -43,7 +43,8 @@ def _add(info: LinkInfo, K: Array, D: Array, rest: Array) -> None:
         rest[q0 : q0 + joint.nq] = joint.group.neutral()
     if isinstance(info.link.content, Rod):
         assert info.steps is not None
-        K[info.rod_v, info.rod_v], D[info.rod_v, info.rod_v] = rod_matrices(info.link.content, info.steps)
+        rod = rod_matrices(info.link.content, info.steps, info.integrals)
+        K[info.rod_v, info.rod_v], D[info.rod_v, info.rod_v] = rod
 
 
 def resist(links: dict[str, LinkInfo], nq: int, nv: int) -> Resistance:
@@ -54,11 +55,16 @@ def resist(links: dict[str, LinkInfo], nq: int, nv: int) -> Resistance:
     return Resistance(K, D, rest)
 
 
-def revise_resistance(old: Resistance, links: dict[str, LinkInfo], changed: Iterable[str]) -> Resistance:
-    """The same if only some links have changed, by name."""
+def revise_resistance(old: Resistance, links: dict[str, LinkInfo], changed: Iterable[str]) -> Resistance | None:
+    """The same if only some links have changed, by name; None if other entries are zero than before."""
     K, D, rest = old.stiffness.copy(), old.damping.copy(), old.rest.copy()
     for name in changed:
-        _add(links[name], K, D, rest)
+        info = links[name]
+        own = slice(info.v0, info.v0 + info.link.nv)
+        _add(info, K, D, rest)
+        before = (old.stiffness[own, own] != 0) | (old.damping[own, own] != 0)
+        if not np.array_equal(before, (K[own, own] != 0) | (D[own, own] != 0)):
+            return None
     return Resistance(K, D, rest)
 
 
@@ -87,13 +93,15 @@ def sparse(resistance: Resistance) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 def write_resistance(internal: Internal, assembly: Assembly) -> bool:
-    """Write stiffness, damping and rest into tables of the same pattern; False, and nothing of use, if theirs is another."""
-    start, column, stiffness, damping = sparse(assembly.resistance)
+    """Write stiffness, damping and rest into tables of the same pattern; False if other manifold joints have springs now."""
     springs = _springs(assembly)
-    same = np.array_equal(start, internal.start) and np.array_equal(column, internal.column)
-    if not same or [spring.row for spring in springs] != [tuple(row) for row in internal.springs.tolist()]:
+    if [spring.row for spring in springs] != [tuple(row) for row in internal.springs.tolist()]:
         return False
-    internal.stiffness[:], internal.damping[:], internal.rest[:] = stiffness, damping, assembly.resistance.rest
+    resistance = assembly.resistance
+    rows = np.repeat(np.arange(len(internal.start) - 1), np.diff(internal.start))
+    internal.stiffness[:] = resistance.stiffness[rows, internal.column]
+    internal.damping[:] = resistance.damping[rows, internal.column]
+    internal.rest[:] = resistance.rest
     internal.spring_stiffness[:], internal.spring_rest[:] = _spring_tables(springs)
     return True
 

@@ -17,13 +17,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..model.links import Rod
+from ..model.links import Link, Rod
 from ..model.parameters import Parameter
 from ..model.robot import Robot
-from .assembly import assemble
+from .assembly import LinkInfo, assemble
 from .degrees import varies
 from .model import Model, packed_model
-from .resistance import revise_resistance, write_resistance
+from .resistance import resist, revise_resistance, write_resistance
+from .rods import rod_integrals
 
 __all__ = ["revise"]
 
@@ -50,8 +51,7 @@ def revise(old: Model, robot: Robot, changed: Sequence[Parameter]) -> Model:
     if all(_resists(robot, p) for p in changed):
         return _other_resistance(old, robot, {p.path[1] for p in changed})
     steps = {name: info.steps for name, info in old.assembly.links.items() if info.steps is not None}
-    assembly = assemble(robot, old.refine, steps)
-    return packed_model(robot, old.refine, assembly)
+    return packed_model(robot, old.refine, assemble(robot, old.refine, steps), old)
 
 
 def _other_gravity(old: Model, robot: Robot) -> Model:
@@ -72,15 +72,24 @@ def _other_resistance(old: Model, robot: Robot, links: set[int]) -> Model:
     infos = dict(old.assembly.links)
     names = [robot.links[k].name for k in links]
     for k, name in zip(links, names):
-        infos[name] = replace(infos[name], link=robot.links[k])
-    assembly = replace(
-        old.assembly,
-        links=infos,
-        resistance=revise_resistance(old.assembly.resistance, infos, names),
-        places=replace(old.assembly.places, robot=robot),
-    )
-    packed = old.packed._replace(floats=old.packed.floats.copy())
-    new = replace(old, robot=robot, assembly=assembly, packed=packed)
-    if not write_resistance(new.internal, assembly):
-        return packed_model(robot, old.refine, assembly)  # other entries are zero now
-    return new
+        infos[name] = _relinked(infos[name], robot.links[k])
+    places = replace(old.assembly.places, robot=robot)
+    resistance = revise_resistance(old.assembly.resistance, infos, names)
+    if resistance is not None:
+        assembly = replace(old.assembly, links=infos, resistance=resistance, places=places)
+        packed = old.packed._replace(floats=old.packed.floats.copy())
+        new = replace(old, robot=robot, assembly=assembly, packed=packed)
+        if write_resistance(new.internal, assembly):
+            return new
+    resistance = resist(infos, old.assembly.nq, old.assembly.nv)
+    return packed_model(robot, old.refine, replace(old.assembly, links=infos, resistance=resistance, places=places))
+
+
+def _relinked(info: LinkInfo, link: Link) -> LinkInfo:
+    """A link with another material, section factors or joint springs."""
+    rod, before = link.content, info.link.content
+    integrals = info.integrals
+    if isinstance(rod, Rod) and isinstance(before, Rod) and rod.section is not before.section:
+        assert info.steps is not None
+        integrals = rod_integrals(rod, info.steps)
+    return replace(info, link=link, integrals=integrals)

@@ -12,9 +12,19 @@ from ..kernels import layout
 from ..model.links import Link, Rod
 from ..model.robot import Robot
 from ..model.rods.quadrature import SAME_POINT, Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
+from ..model.rods.sections import unit_densities
 from .resolution import element_ends, points_of_rod
 
-__all__ = ["RodSteps", "block_integrals", "rod_matrices", "rod_steps", "step_rows", "step_values"]
+__all__ = [
+    "RodIntegrals",
+    "RodSteps",
+    "block_integrals",
+    "rod_integrals",
+    "rod_matrices",
+    "rod_steps",
+    "step_rows",
+    "step_values",
+]
 
 Array = NDArray[np.float64]
 
@@ -174,15 +184,43 @@ def step_rows(rod: Rod, steps: RodSteps) -> Array:
     return rows
 
 
-def rod_matrices(rod: Rod, steps: RodSteps) -> tuple[Array, Array]:
-    """Stiffness and damping of a rod's coordinates, ``∫ Φᵀ Σ Φ`` and ``∫ Φᵀ Υ Φ``, each (size, size)."""
-    at = steps.weighted
-    X, w = steps.grid.X[at], steps.grid.weights[at] * rod.length
+@dataclass(frozen=True, eq=False)
+class RodIntegrals:
+    """Stiffness and damping of a rod's coordinates per unit of its moduli: what its length and section give."""
+
+    young: Array  # (size, size) ∂K/∂E
+    shear: Array  # ∂K/∂G
+    viscous: Array  # ∂D/∂(viscosity)
+
+
+def _integral(steps: RodSteps, weights: Array, density: Array) -> Array:
+    """∫ Φᵀ Σ Φ (size, size) for a density (m, 6, 6), or its diagonals (m, 6)."""
     rows = steps.Phi.reshape(-1, steps.Phi.shape[2])  # points and strains
+    if density.ndim == 2:
+        half: Array = (weights[:, None] * density)[:, :, None] * steps.Phi
+    else:
+        half = (weights[:, None, None] * density) @ steps.Phi
+    K: Array = rows.T @ half.reshape(rows.shape)
+    return 0.5 * (K + K.T)
 
-    def integral(density: Array) -> Array:
-        half: Array = (w[:, None, None] * density) @ steps.Phi
-        K: Array = rows.T @ half.reshape(rows.shape)
-        return 0.5 * (K + K.T)
 
-    return integral(rod.stiffness_at(X)), integral(rod.damping_at(X))
+def rod_integrals(rod: Rod, steps: RodSteps) -> RodIntegrals | None:
+    """What moduli multiply; None if the rod gives a stiffness or damping of its own."""
+    if rod.section is None or rod.material is None or rod.stiffness is not None or rod.damping is not None:
+        return None
+    at = steps.weighted
+    weights = steps.grid.weights[at] * rod.length
+    moduli = unit_densities(rod.section, steps.grid.X[at])
+    return RodIntegrals(*(_integral(steps, weights, density) for density in moduli))
+
+
+def rod_matrices(rod: Rod, steps: RodSteps, integrals: RodIntegrals | None) -> tuple[Array, Array]:
+    """Stiffness and damping of a rod's coordinates, ``∫ Φᵀ Σ Φ`` and ``∫ Φᵀ Υ Φ``, each (size, size)."""
+    if integrals is not None:
+        m = rod.material
+        assert m is not None
+        K = m.young * integrals.young + m.shear * integrals.shear
+        return K, m.viscosity * integrals.viscous + m.damping_time * K
+    at = steps.weighted
+    X, weights = steps.grid.X[at], steps.grid.weights[at] * rod.length
+    return _integral(steps, weights, rod.stiffness_at(X)), _integral(steps, weights, rod.damping_at(X))

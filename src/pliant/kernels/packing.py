@@ -24,6 +24,13 @@ class Packed(NamedTuple):
     buffer: Floats  # the workspace
 
 
+@cache
+def _fields(group: Any) -> tuple[tuple[bool, int], ...]:
+    """Of each array of a NamedTuple class: whether it holds integers, and how many dimensions it has."""
+    hints = get_type_hints(group, include_extras=True).values()
+    return tuple((hint.__origin__ == Ints, hint.__metadata__[0]) for hint in hints)
+
+
 def pack(groups: Sequence[tuple[Any, bool]]) -> Packed:
     """Copy all arrays of the groups into three.
 
@@ -32,43 +39,29 @@ def pack(groups: Sequence[tuple[Any, bool]]) -> Packed:
     groups : sequence of (NamedTuple, bool)
         In the order of the header, and whether each belongs to the workspace.
     """
-    arrays = [array for group, _written in groups for array in group]
-    work = [written for group, written in groups for _ in group]
-    header = np.zeros((len(arrays), 4), dtype=np.int64)
-    parts: dict[str, list[np.ndarray]] = {"ints": [], "floats": [np.zeros(1)], "buffer": [np.zeros(1)]}
-    sizes = {"ints": header.size, "floats": 1, "buffer": 1}
-
-    def kind(k: int) -> str:
-        return "buffer" if work[k] else "ints" if arrays[k].dtype == np.int64 else "floats"
-
-    for k, array in enumerate(arrays):
-        header[k, 0] = sizes[kind(k)]
-        header[k, 1 : 1 + array.ndim] = array.shape
-        parts[kind(k)].append(array.ravel())
-        sizes[kind(k)] += array.size
-    ints = np.concatenate([header.ravel(), *parts["ints"]])
-    return Packed(ints, np.concatenate(parts["floats"]), np.concatenate(parts["buffer"]))
+    rows = sum(len(group) for group, _written in groups)
+    header: list[tuple[int, ...]] = []
+    parts: list[list[np.ndarray]] = [[], [np.zeros(1)], [np.zeros(1)]]  # what belongs to each of the three
+    sizes = [4 * rows, 1, 1]
+    for group, written in groups:
+        cls: Any = type(group)
+        for array, (integers, dimensions) in zip(group, _fields(cls)):
+            kind = 2 if written else 0 if integers else 1
+            header.append((sizes[kind], *array.shape, *(0,) * (3 - dimensions)))
+            parts[kind].append(array.ravel())
+            sizes[kind] += array.size
+    parts[0].insert(0, np.array(header, dtype=np.int64).ravel())
+    return Packed(*(np.concatenate(part) for part in parts))
 
 
-@cache
-def _fields(group: Any) -> tuple[tuple[bool, int], ...]:
-    """Of each array of a NamedTuple class: whether it holds integers, and how many dimensions it has."""
-    hints = get_type_hints(group, include_extras=True).values()
-    return tuple((hint.__origin__ == Ints, hint.__metadata__[0]) for hint in hints)
-
-
-def views_of(packed: Packed, kinds: Sequence[tuple[Any, bool]]) -> tuple[Any, ...]:
-    """The groups of these classes as parts of the packed arrays; `kinds` as the groups of `pack`."""
-    header = packed.ints[: 4 * sum(len(kind._fields) for kind, _written in kinds)].reshape(-1, 4).tolist()
-    rows = iter(header)
-
-    def view(written: bool, integers: bool, dimensions: int) -> np.ndarray:
-        first, *shape = next(rows)
+def view_of(packed: Packed, kind: Any, written: bool, first: int) -> Any:
+    """The group of a class as parts of the packed arrays; `first` is its first row in the header."""
+    header = packed.ints[4 * first : 4 * (first + len(kind._fields))].reshape(-1, 4).tolist()
+    views = []
+    for (start, *shape), (integers, dimensions) in zip(header, _fields(kind)):
         source = packed.buffer if written else packed.ints if integers else packed.floats
-        shape = shape[:dimensions]
-        return source[first : first + math.prod(shape)].reshape(shape)
-
-    return tuple(kind(*(view(written, *field) for field in _fields(kind))) for kind, written in kinds)
+        views.append(source[start : start + math.prod(shape[:dimensions])].reshape(shape[:dimensions]))
+    return kind(*views)
 
 
 # Views are made of a pointer and a shape: slicing and reshaping would count references and check lengths, some 40 ns each.

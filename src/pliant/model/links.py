@@ -208,8 +208,9 @@ class Rod:
 
     def revised(self, name: str, value: Any) -> Rod:
         """The rod with another value of one field; what does not depend on it is not checked again."""
-        quick = name in ("section", "material") and value is not None
-        if not quick:
+        if name == "length":
+            value = positive("length", value, unit="m")
+        elif name not in ("section", "material"):
             return replace(self, **{name: value})
         other = object.__new__(Rod)
         other.__dict__.update(self.__dict__, **{name: value})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
 from .cost import check_robot
@@ -85,7 +85,7 @@ class Robot:
 
     def __init__(self, name: str = "robot", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         self.name = text("name", name)
-        self.gravity = vector("gravity", gravity, (3,), hint="Give (gx, gy, gz) in m/s².")
+        self.gravity = _gravity(gravity)
         self.links: list[Link] = []
         self.frames: dict[str, Frame] = {}
         self.tendons: dict[str, Tendon] = {}
@@ -473,13 +473,11 @@ class Robot:
 
     def copy(self) -> Robot:
         """A robot that can be extended without changing this one."""
-        other = Robot(self.name, gravity=self.gravity)
-        other.links = list(self.links)
-        other.frames = dict(self.frames)
-        other.fluid = self.fluid
-        other.hydrodynamics = dict(self.hydrodynamics)
-        for kind in _NAMED:
-            setattr(other, kind, dict(getattr(self, kind)))
+        other = object.__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if isinstance(value, (list, dict)) else value)
+        if other.gravity.flags.writeable if isinstance(other.gravity, np.ndarray) else True:  # set by hand
+            other.gravity = _gravity(other.gravity)
         return other
 
     def __str__(self) -> str:
@@ -503,6 +501,10 @@ class Robot:
     def __repr__(self) -> str:
         """A one-line summary."""
         return f"<Robot {self.name!r}: {_plural(len(self.links), 'link')}, {self.nv} dof>"
+
+
+def _gravity(value: ArrayLike) -> NDArray[np.float64]:
+    return vector("gravity", value, (3,), hint="Give (gx, gy, gz) in m/s².")
 
 
 def _describe(link: Link) -> str:

@@ -332,12 +332,9 @@ def distribute(t, work, block, terms, out):
     n, col0, end = block[COLS], block[COL0], block[SUBTREE]
     at_I, at_f, at_K, _width = places(n, terms)
     J, h = work.ends[J_PLANE], work.h
-    for m in range(terms.matrices):  # wrenches of the block's own columns, for its ancestors' rows
-        for r in range(6):
-            dst = work.force[m, r, col0 : col0 + n]
-            src = work.x[r, m * n : m * n + n]
-            for k in range(n):
-                dst[k] = src[k]
+    if not terms.symmetric:  # wrenches of the block's own columns, for its ancestors' rows
+        for m in range(terms.matrices):
+            copy_columns(work.x, m * n, work.force[m], col0, n)
     for k in range(n):
         i = col0 + k
         hk = h[k]

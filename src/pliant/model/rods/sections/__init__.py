@@ -10,7 +10,7 @@ from .annulus import Annulus
 from .base import Section, SectionProperties, oval
 from .circle import Circle
 from .custom import CustomSection
-from .densities import damping_density, inertia_density, stiffness_density
+from .densities import damping_density, inertia_density, stiffness_density, unit_densities
 from .dimensions import Dimension, Stepped
 from .ellipse import Ellipse
 from .material import Material
@@ -32,6 +32,7 @@ __all__ = [
     "inertia_density",
     "oval",
     "stiffness_density",
+    "unit_densities",
 ]
 
 SECTIONS: tuple[type[Section], ...] = (Circle, Annulus, Rectangle, Ellipse, CustomSection)

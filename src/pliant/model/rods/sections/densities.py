@@ -5,22 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Section, SectionProperties
+from .base import Array, Section
 from .material import Material
 
-__all__ = ["damping_density", "inertia_density", "stiffness_density"]
+__all__ = ["damping_density", "inertia_density", "stiffness_density", "unit_densities"]
 
 
-def _diagonal(*entries: Array) -> Array:
-    values = np.stack(entries, axis=-1)
+def _diagonal(values: Array) -> Array:
     return values[:, :, None] * np.eye(6)
 
 
-def _stiffness(p: SectionProperties, section: Section, material: Material) -> Array:
-    E, G = material.young, material.shear
+def unit_densities(section: Section, X: ArrayLike) -> tuple[Array, Array, Array]:
+    """What Young's modulus, the shear modulus and the viscosity multiply in the densities below, as diagonals (m, 6).
+
+    ``diag(0, Iy, Iz, A, 0, 0)``, ``diag(J, 0, 0, 0, k_y A, k_z A)`` and ``diag(Iy+Iz, 3 Iy, 3 Iz, 3 A, A, A)``.
+    """
+    p = section.properties(X)
     factor = section.shear_factor
     ky, kz = factor if isinstance(factor, tuple) else (factor, factor)
-    return _diagonal(G * p.torsion, E * p.Iy, E * p.Iz, E * p.area, ky * G * p.area, kz * G * p.area)
+    young, shear, viscous = np.zeros((3, len(p.area), 6))
+    young[:, 1], young[:, 2], young[:, 3] = p.Iy, p.Iz, p.area
+    shear[:, 0], shear[:, 4], shear[:, 5] = p.torsion, ky * p.area, kz * p.area
+    viscous[:, 0], viscous[:, 1:4], viscous[:, 4:] = p.polar, 3.0 * young[:, 1:4], p.area[:, None]
+    return young, shear, viscous
 
 
 def stiffness_density(section: Section, material: Material, X: ArrayLike) -> Array:
@@ -42,7 +49,8 @@ def stiffness_density(section: Section, material: Material, X: ArrayLike) -> Arr
     -----
     [002] D64, with the options `Section.torsion_factor` and `Section.shear_factor`.
     """
-    return _stiffness(section.properties(X), section, material)
+    young, shear, _viscous = unit_densities(section, X)
+    return _diagonal(material.young * young + material.shear * shear)
 
 
 def damping_density(section: Section, material: Material, X: ArrayLike) -> Array:
@@ -64,9 +72,9 @@ def damping_density(section: Section, material: Material, X: ArrayLike) -> Array
     -----
     First term [002] D65, second term [000].
     """
-    p = section.properties(X)
-    viscous = _diagonal(p.polar, 3.0 * p.Iy, 3.0 * p.Iz, 3.0 * p.area, p.area, p.area)
-    return material.viscosity * viscous + material.damping_time * _stiffness(p, section, material)
+    young, shear, viscous = unit_densities(section, X)
+    stiffness = material.young * young + material.shear * shear
+    return _diagonal(material.viscosity * viscous + material.damping_time * stiffness)
 
 
 def inertia_density(section: Section, material: Material, X: ArrayLike) -> Array:
@@ -85,4 +93,4 @@ def inertia_density(section: Section, material: Material, X: ArrayLike) -> Array
         [kg m] for the first three entries, [kg/m] for the others.
     """
     p = section.properties(X)
-    return material.density * _diagonal(p.polar, p.Iy, p.Iz, p.area, p.area, p.area)
+    return material.density * _diagonal(np.stack([p.polar, p.Iy, p.Iz, p.area, p.area, p.area], axis=1))
