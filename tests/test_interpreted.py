@@ -78,8 +78,8 @@ def compute() -> dict[str, np.ndarray]:
     return {name: np.asarray(value, dtype=float) for name, value in out.items()}
 
 
-def add_loads(out: dict[str, np.ndarray]) -> None:
-    """A residual and a tangent under every family of loads: out of its bounds, an index is an error here."""
+def loaded_robot() -> pl.Robot:
+    """The small robot under every family of loads."""
     robot = small_robot()
     hand, rod = robot.link("hand"), robot.link("rod")
     robot.add_tendon("cable", ["world", rod, hand.at((0.1, 0, 0))], friction=0.2, slip_speed=0.1)
@@ -92,7 +92,12 @@ def add_loads(out: dict[str, np.ndarray]) -> None:
     robot.add_loop("pin", hand.at((0, 0.1, 0)), "float", joint=pl.Helical("x", pitch=0.1))
     robot.add_wrench("push", "eye", force=(1, 2, 3))
     robot.add_motor("motor", hand, control="position", kp=1.0)
-    system = robot.compile()
+    return robot
+
+
+def add_loads(out: dict[str, np.ndarray]) -> None:
+    """A residual and a tangent under every family of loads: out of its bounds, an index is an error here."""
+    system = loaded_robot().compile()
     rng = np.random.default_rng(2)
     q = system.random(rng)
     v, a = rng.normal(size=(2, system.nv))

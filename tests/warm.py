@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 
@@ -23,11 +25,12 @@ def engine() -> None:
 def units() -> None:
     """What the engine calls through pointers."""
     from pliant._call import Unit
-    from pliant.kernels.loads import units as module
+    from pliant.kernels import loads
 
-    for unit in vars(module).values():
-        if isinstance(unit, Unit):
-            assert unit.address
+    for info in pkgutil.iter_modules(loads.__path__, "pliant.kernels.loads."):
+        for unit in vars(import_module(info.name)).values():
+            if isinstance(unit, Unit):
+                assert unit.address
 
 
 def oracle() -> None:
@@ -55,14 +58,24 @@ def rest() -> None:
     test_interpreted.compute()
 
 
-FIRST, LAST = (engine, oracle, units), (rest,)  # the last needs what the first compile
+def loaded() -> None:
+    """The forces of every family for complex numbers."""
+    import numpy as np
+
+    from load_robots import complex_forces, state
+    from test_interpreted import loaded_robot
+
+    system = loaded_robot().compile()
+    complex_forces(system, *state(system), np.ones(system.nu))
+
+
+FIRST, LAST = (engine, oracle, units), (rest, loaded)  # the last need what the first compile
 
 
 def warm(names: list[str]) -> None:
     """Run some jobs in processes of their own, as many at a time as there are processors."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        done = pool.map(lambda name: subprocess.run([sys.executable, __file__, name], check=True), names)
-        list(done)
+        list(pool.map(lambda name: subprocess.run([sys.executable, __file__, name], check=False), names))
 
 
 if __name__ == "__main__":
