@@ -17,7 +17,11 @@ import pliant as pl
 
 def robots() -> dict[str, tuple[pl.Robot, str]]:
     """Robots of the kernel benchmarks, with the rod whose numbers are changed."""
-    found = {"manipulator, 7 points": manipulator(7), "manipulator, 20 points": manipulator(20), "hybrid, 4 arms": hybrid(4)}
+    found = {
+        "manipulator, 7 points": manipulator(7),
+        "manipulator, 20 points": manipulator(20),
+        "hybrid, 4 arms": hybrid(4),
+    }
     out = {}
     for name, made in found.items():
         robot = made.robot if isinstance(made, pl.System) else made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pliant as pl
@@ -52,6 +52,7 @@ def test_random_trees(seed):
     check(random_robot(seed, links=6).compile(), seed)
 
 
+@settings(deadline=None)
 @given(st.integers(100, 10**6))
 def test_any_tree(seed):
     check(random_robot(seed, links=4).compile(), seed)

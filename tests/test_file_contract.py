@@ -43,7 +43,7 @@ ADDERS = {  # method of Robot -> record of the file
         f"add_{record.name}": record
         for section in d.NAMED.values()
         for record in ([section] if isinstance(section, Record) else section.records.values())
-        if record.make is None
+        if record.make is None and (record.part is None or is_own(record.part))  # no loads of other tests
     },
 }
 NOT_ADDED_BY_A_RECORD = {

@@ -389,6 +389,11 @@ def _store_inertias(data: Array, M: Array, dry: Array) -> NDArray[np.int64]:
     return kinds
 
 
+def _frozen(array: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    array.flags.writeable = False
+    return array
+
+
 def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
     """Which velocities belong to prescribed coordinates."""
     known = np.zeros(builder.nv, dtype=bool)
@@ -435,7 +440,7 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
         nv=builder.nv,
         resistance=resist(links, builder.nq, builder.nv),
         dof_names=tuple(dofs(robot)),
-        known=_known(robot, builder),
+        known=_frozen(_known(robot, builder)),
         loading=loading,
         places=places,
         input_names=tuple(own.name for own in loading.inputs),

@@ -190,9 +190,13 @@ class Core:
 
         Examples
         --------
-        >>> stiffer = system.with_parameters({"arm.young": 2e6, "cable.z": 0.010})
-        >>> stiffer.parameters["arm.young"], system.parameters["arm.young"]
-        (2000000.0, 1000000.0)
+        >>> import pliant as pl
+        >>> robot = pl.Robot("ball")
+        >>> ball = robot.add_body("ball", joint=pl.Free(), shape=pl.Sphere(0.1), mass=1.0)
+        >>> system = robot.compile()
+        >>> heavy = system.with_parameters({"ball.mass": 2.0, "gravity.z": -1.62})
+        >>> heavy.parameters["ball.mass"], system.parameters["ball.mass"]
+        (2.0, 1.0)
         """
         found = self._parameters
         robot = self._robot.revised(found, values)
