@@ -488,7 +488,6 @@ class Core:
         u: Array | None = None,
         tau: Array | None = None,
         *,
-        b: Array | None = None,
         force: Array | None = None,
         acceleration: Array | None = None,
         p: Array | None = None,
@@ -511,7 +510,6 @@ class Core:
                 q,
                 zero if v is None else v,
                 zero if a is None else a,
-                zero if b is None else b,
                 self._no_input if u is None else u,
                 zero if tau is None else tau,
                 own.p if p is None else p,
@@ -520,7 +518,8 @@ class Core:
                 spare[0] if q1 is None else q1,
                 spare[1] if force is None else force,
                 spare[2] if acceleration is None else acceleration,
-                spare[3],
+                own.pivot,
+                zero,
             )
             self.raise_user_errors()
         finally:

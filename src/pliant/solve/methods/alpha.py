@@ -76,7 +76,7 @@ class _Alpha(Integrator):
         if not self.motion.tendons:
             return self._core.try_step(h, u, tau, self.multipliers)
         pushes = self.motion.pushes
-        hold, forces = np.zeros((len(self.system.tendons.law), 2)), self.multipliers
+        hold, forces = np.zeros((len(self.system.tendons.law), 4)), self.multipliers
         lengths = self.motion.lengths_at(t)
         indices = dict(zip(lengths, self.tensions))
         slack: set[int] = {
@@ -86,7 +86,7 @@ class _Alpha(Integrator):
             u = u.copy()
             for k, length in lengths.items():
                 u[indices[k]] = 0.0 if k in slack else self.tensions[indices[k]]
-                hold[k] = float(k not in slack), length
+                hold[k] = float(k not in slack), length, 0.0, 0.0
             status, error = self._core.try_step(h, u, tau, forces, hold)
             if status != "ok":
                 return status, error

@@ -1,0 +1,254 @@
+"""Newton's iteration at one stage of a Runge–Kutta step: unknown accelerations, one factored tangent for all stages.
+
+With ``g = γh`` a stage has ``V = v̄ + g A`` and, in the chart at the start of the step, ``X = x̄ + g K`` with
+``K = T(−X)⁻¹ V``, so that ``ΔA`` moves the coordinates by ``Δq = g² ΔA`` and the velocities by ``Δq / g``: the tangent of an implicit
+step, ``S = ∂r/∂q + (1/g) ∂r/∂v + (1/g²) M``, and ``S Δq = −r``.
+
+Where the mass matrix is ill-conditioned and its weak directions turn with q, this iteration diverges at steps far shorter than
+the motion asks for. The *explicit form* ``S Δq = −M₀ M(q)⁻¹ r`` (M₀ where S was factored) does not: in the limit of small steps it is
+the fixed-point iteration of ``A = M⁻¹ f``.
+"""
+
+import numpy as np
+
+from ..._call import call_load
+from ..._jit import routine
+from ..algebra.dual import get3, put3, put6, vscale
+from ..algebra.exponential import inverse_tangent_apply
+from ..algebra.linear import cholesky, cholesky_solve
+from ..algebra.manifold import POSE, integrate, relative_log
+from ..recursion.composite import mass_matrix
+from ..recursion.dynamics import newton_euler
+from ..slots import (
+    MARCH_FACTORED,
+    MARCH_FACTORISATIONS,
+    MARCH_FORCES,
+    MARCH_FORM,
+    MARCH_ITERATIONS,
+    MARCH_RATE,
+    MARCH_RESIDUALS,
+    MARCH_STAGE,
+    NEWTON_MOVE,
+    NEWTON_RESIDUAL,
+    NEWTON_STEP,
+    OPTION_LIMIT,
+    OPTION_NEWTON,
+)
+from .articulated import SIX, factor_mass_tree
+from .constraints import RATES, correct_constraints, prepare_constraints
+from .factors import factor_tangent, solve_tangent
+from .fronts import solve_tree
+from .newton import CONVERGED, EXHAUSTED, SINGULAR, Problem
+from .prescribed import clear_known, eliminate
+from .residual import residual
+from .tape import TOLD_TO_STOP
+
+ZERO, ONE = np.int64(0), np.int64(1)
+FEEDBACK = np.int64(2)  # address[0] gives inputs that depend on the state: asked for in every iteration
+
+
+@routine
+def chart_rate(c, X, V, K):
+    """K = T(−X)⁻¹ V on manifold joints, V elsewhere: the rate of the chart for a velocity."""
+    for k in range(V.shape[0]):
+        K[k] = V[k]
+    for k in range(c.spatial.shape[0]):
+        i = c.spatial[k, 1]
+        w, y = vscale(-1.0, get3(X, i)), get3(V, i)
+        if c.spatial[k, 2] == POSE:
+            twist = (w, vscale(-1.0, get3(X, i + 3)))
+            put6(K, i, inverse_tangent_apply(twist, (y, get3(V, i + 3))))
+        else:
+            put3(K, i, inverse_tangent_apply((w, vscale(0.0, w)), (y, vscale(0.0, y)))[0])
+
+
+@routine
+def put_stage(c, work, tape, i, g):
+    """Velocity, rate of the chart and coordinates of stage i from its acceleration; what is prescribed as it is told."""
+    A, V, K, X = tape.a[i], tape.v[i], tape.rate[i], work.newton[NEWTON_MOVE]
+    nq, nv = tape.q.shape[1], A.shape[0]
+    told = tape.known[i]
+    for k in range(nv):
+        if c.known[k] == 1:
+            V[k], A[k] = told[nq + k], told[nq + nv + k]
+        else:
+            V[k] = tape.base[0, k] + g * A[k]
+    chart_rate(c, X, V, K)
+    for k in range(nv):
+        X[k] = tape.base[1, k] + g * K[k]
+    for k in range(c.shift.shape[0]):
+        if c.known[c.shift[k, 1]] == 1:
+            X[c.shift[k, 1]] = told[c.shift[k, 0]] - tape.q[0, c.shift[k, 0]]
+    for k in range(c.spatial.shape[0]):
+        o, j = c.spatial[k, 0], c.spatial[k, 1]
+        if c.known[j] == 1:
+            relative_log(tape.q[0], told, o, o, c.spatial[k, 2], X, j)
+    integrate(c.shift, c.spatial, tape.q[0], X, tape.q[i])
+
+
+@routine
+def stage_problem(problem, tape, i):
+    """The equations with the inputs of stage i."""
+    t, work, c, loads, fronts, _u, _tau = problem
+    nu = tape.inputs.shape[1] - tape.a.shape[1]
+    return Problem(t, work, c, loads, fronts, tape.inputs[i, :nu], tape.inputs[i, nu:])
+
+
+@routine
+def factor_at(problem, tape, i, factors, held, g, p):
+    """New factors of the tangent at stage i, where r = 0. Returns False if it is singular."""
+    t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, i)
+    q, v, a = tape.q[i], tape.v[i], tape.a[i]
+    p[MARCH_FACTORED] = 0.0
+    if not factor_tangent(
+        t, work, c, loads, fronts, q, v, a, u, tau, 1.0 / g, 1.0 / (g * g), work.newton[NEWTON_RESIDUAL], factors
+    ):
+        return False
+    if held:
+        prepare_constraints(t, c, work, loads, fronts, q, v, u, factors)
+    p[MARCH_FACTORED] = g
+    p[MARCH_STAGE] = float(i)
+    p[MARCH_FACTORISATIONS] += 1.0
+    if p[MARCH_FORM] > 0.0 and not factors.tree:
+        mass_matrix(t, work, tape.mass[:1])
+        eliminate(c, tape.mass[0])
+    return True
+
+
+@routine
+def times_mass(problem, tape, factors, x, spare):
+    """x becomes M₀ x, with the mass matrix where the tangent was factored (the start of the step, along the tree)."""
+    t, work, c, _loads, _fronts, _u, _tau = problem
+    n = x.shape[0]
+    if factors.tree:
+        g0, g1, g2 = work.gravity[0], work.gravity[1], work.gravity[2]
+        for k in range(3):
+            work.gravity[k] = 0.0
+        newton_euler(t, work, tape.q[0], work.zero, x, spare)
+        work.gravity[0], work.gravity[1], work.gravity[2] = g0, g1, g2
+    else:
+        for i in range(n):
+            row = tape.mass[0, i]
+            spare[i] = 0.0
+            for j in range(n):
+                spare[i] += row[j] * x[j]
+    clear_known(c, spare)
+    for k in range(n):
+        x[k] = spare[k]
+
+
+@routine
+def without_mass(problem, tape, factors, q, x):
+    """x becomes M(q)⁻¹ x; needs `forward` at q. Returns False if M is singular."""
+    t, work, c, _loads, fronts, _u, _tau = problem
+    if factors.tree:
+        if not factor_mass_tree(t, work, c, fronts, tape.mass[0], tape.pivot):
+            return False
+        solve_tree(t, fronts, c.known, c.scale, SIX, tape.mass[0], tape.pivot, x)
+        return True
+    mass_matrix(t, work, tape.mass[1:])
+    eliminate(c, tape.mass[1])
+    if not cholesky(tape.mass[1]):
+        return False
+    cholesky_solve(tape.mass[1], x)
+    return True
+
+
+@routine
+def norms(step, weights, g):
+    """How much a correction moves coordinates or velocities, in units of what is tolerated; the larger root mean square."""
+    x, y = 0.0, 0.0
+    for k in range(step.shape[0]):
+        x += (step[k] / weights[0, k]) ** 2
+        y += (step[k] / (g * weights[1, k])) ** 2
+    return np.sqrt(max(x, y) / step.shape[0])
+
+
+@routine
+def correction(problem, tape, i, factors, held, g, p):
+    """One correction Δq of a stage, into work.newton[NEWTON_STEP]; its inputs, if they depend on the state, are asked for.
+
+    Returns a status, the violation of constraints before it and the largest relative change of their forces.
+    """
+    t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, i)
+    q, v, a = tape.q[i], tape.v[i], tape.a[i]
+    r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
+    if tape.address[1] != 0:
+        call_load(tape.address[0], i, FEEDBACK, tape.times, tape.inputs, tape.known, q, v, work.zero)
+        if not tape.times[0] > -np.inf:
+            return TOLD_TO_STOP, 0.0, 0.0
+    residual(t, work, c, loads, q, v, a, u, tau, r)
+    p[MARCH_RESIDUALS] += 1.0
+    clear_known(c, r)
+    for k in range(step.shape[0]):
+        step[k] = -r[k]
+    explicit = p[MARCH_FORM] > 0.0
+    if explicit:
+        if not without_mass(problem, tape, factors, q, step):
+            return SINGULAR, 0.0, 0.0
+        times_mass(problem, tape, factors, step, r)
+    solve_tangent(t, c, fronts, factors, step)
+    gap, change = 0.0, 0.0
+    if held:
+        if explicit:
+            residual(t, work, c, loads, q, v, a, u, tau, r)  # the forward pass again
+        gap, change = correct_constraints(c, work, loads, q, v, u, RATES, g, step)
+    return CONVERGED, gap, change
+
+
+@routine
+def solve_stage(problem, tape, i, factors, held, always, g, p):
+    """Iterate from the predicted acceleration of stage i; with `always` the tangent is factored anew in every iteration.
+
+    How fast it converged stays in p[MARCH_RATE]. Returns a status.
+    """
+    t, work, c, loads, _fronts, _u, _tau = problem
+    A, step = tape.a[i], work.newton[NEWTON_STEP]
+    kappa, limit = p[OPTION_NEWTON], int(p[OPTION_LIMIT])
+    eta = max(p[MARCH_RATE], 1e-16) ** 0.8
+    previous = 0.0
+    for k in range(A.shape[0]):
+        work.newton[NEWTON_MOVE, k] = tape.base[1, k] + g * tape.base[0, k]
+    put_stage(c, work, tape, i, g)
+    for it in range(4 * limit if always else limit):
+        put_stage(c, work, tape, i, g)
+        if always and not factor_at(problem, tape, i, factors, held, g, p):
+            return SINGULAR
+        status, gap, change = correction(problem, tape, i, factors, held, g, p)
+        if status != CONVERGED:
+            return status
+        p[MARCH_ITERATIONS] += 1.0
+        size = norms(step, tape.weights, g)
+        if not size < 1e30:
+            return EXHAUSTED
+        for k in range(A.shape[0]):
+            A[k] += step[k] / (g * g)
+        if it > 0:
+            theta = size / previous
+            if theta < 0.99:
+                eta = theta / (1.0 - theta)
+            if not always and size > kappa:
+                left = limit - 1 - it
+                if theta > 0.9 or theta**left / (1.0 - theta) * size > kappa:
+                    return EXHAUSTED
+        previous = size
+        settled = not held or change * min(1.0, eta) <= p[MARCH_FORCES]
+        if eta * size <= kappa and settled and (it > 0 or eta < 1.0 or size <= 0.01 * kappa):
+            put_stage(c, work, tape, i, g)
+            p[MARCH_RATE] = eta
+            return CONVERGED
+    return EXHAUSTED
+
+
+@routine
+def refine_start(problem, tape, factors):
+    """The acceleration at the start of a step from the forces there: what Newton's remainder left of error is not handed on."""
+    t, work, c, loads, _fronts, u, tau = stage_problem(problem, tape, 0)
+    r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
+    residual(t, work, c, loads, tape.q[0], tape.v[0], tape.a[0], u, tau, r)
+    clear_known(c, r)
+    for k in range(step.shape[0]):
+        step[k] = -r[k]
+    if without_mass(problem, tape, factors, tape.q[0], step):
+        for k in range(step.shape[0]):
+            tape.a[0, k] += step[k]

@@ -1,0 +1,326 @@
+"""Integration inside the engine: error-controlled or constant steps of an ESDIRK method, many in one call.
+
+Python is entered where inputs or prescribed motions are Python functions (through a pointer, once for all stages of a step; a
+feedback law once per iteration), at breaks of the inputs, and between batches of steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._call import PROTOTYPE
+from ...kernels import engine, slots
+from ...kernels.packing import pack, view_of
+from ...kernels.program import Program, assemble
+from ...kernels.solve import tape as kernel_tape
+from ...kernels.solve.march import SAMPLE
+from ...kernels.solve.newton import EXHAUSTED, SINGULAR
+from ...kernels.solve.tape import Tape
+from ...system import Given
+from ...system.dynamics import step_storage
+from ..closure import constrained_acceleration
+from .integrator import Integrator, Problem, Steps
+from .tableau import Tableau
+
+__all__ = ["Marching"]
+
+Array = NDArray[np.float64]
+
+
+class Marching(Integrator):
+    """An ESDIRK method; see `kernels.solve.esdirk` and `kernels.solve.march`.
+
+    Parameters
+    ----------
+    problem : Problem
+    tableau : Tableau
+    """
+
+    KAPPA, KAPPA_CONSTANT = 0.02, 1e-9  # where Newton's iteration stops, in units of the tolerances
+    LIMIT = 8  # iterations
+    LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
+    ROOM = 64  # steps in one batch
+
+    def __init__(self, problem: Problem, tableau: Tableau) -> None:
+        self.problem, self.system, self.tableau = problem, problem.system, tableau
+        self.name = tableau.name
+        self.drive, self.motion = problem.drive, problem.motion
+        self.statistics, self.clock = problem.statistics, problem.clock
+        self._error: BaseException | None = None
+        self._subdivided: list[tuple[float, int]] = []
+        self._jumps: list[tuple[float, str]] = []
+        self._count = 0
+        self._S, tree = step_storage(self.system, problem.solver)
+        self._space = self.system.workspace()
+        self._make_tape(tree)
+        self._set_options(tree)
+        self._breaks = [*problem.drive.breaks(problem.t, problem.end), problem.end]
+        self.t = problem.t
+        self._tape.q[0], self._tape.v[0] = problem.q, problem.v
+        self.multipliers = np.zeros(len(self.system.loop_rows))
+        self.tensions: dict[int, float] = {}
+        self._restart()
+        self._taken = self._rows(0)
+
+    # ------------------------------------------------------------ memory
+
+    def _make_tape(self, tree: bool) -> None:
+        system, s = self.system, len(self.tableau.c)
+        nq, nv, nu, n = system.nq, system.nv, system.nu, self.ROOM
+        tendons, loops = len(system.tendons.law), len(system.loop_rows)
+        program = self.drive.program if not self.motion.active else None
+        varying = program is None
+        if program is None:
+            program = assemble(np.zeros(nu + nv), {})
+        empty = Tape(
+            address=np.zeros(2, dtype=np.int64),
+            pivot=np.zeros(nv, dtype=np.int64),
+            tableau=np.vstack([self.tableau.a, self.tableau.b - self.tableau.b_hat, self.tableau.c]),
+            times=np.zeros(s),
+            inputs=np.tile(program.constant, (s, 1)),
+            known=np.zeros((s, nq + 2 * nv + 2 * tendons)),
+            q=np.zeros((s, nq)),
+            v=np.zeros((s, nv)),
+            a=np.zeros((s, nv)),
+            rate=np.zeros((s, nv)),
+            base=np.zeros((2, nv)),
+            past=np.zeros((s, nv)),
+            past_times=np.zeros(s),
+            weights=np.zeros((3, nv)),
+            error=np.zeros((2, nv)),
+            moved=np.zeros(nq),
+            mass=np.zeros((1, *system.fronts.size)) if tree else np.zeros((2, nv, nv)),
+            log_t=np.zeros(n),
+            log_q=np.zeros((n, nq)),
+            log_v=np.zeros((n, nv)),
+            log_a=np.zeros((n, nv)),
+            log_u=np.zeros((n, nu + nv)),
+            log_multiplier=np.zeros((n, loops)),
+            log_energy=np.zeros((n, 5)),
+        )
+        self._plan, self._floats, _none = pack([(empty, False), (program, False)])
+        packed = engine.Packed(self._plan, self._floats, _none)
+        self._tape: Tape = view_of(packed, Tape, False, 0)
+        if varying or self.drive.feedback:
+            self._callback = PROTOTYPE(self._ask)  # to be kept alive
+            import ctypes
+
+            self._tape.address[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+            self._tape.address[1] = self.drive.feedback
+
+    def _set_options(self, tree: bool) -> None:
+        problem, steps = self.problem, self.problem.steps
+        duration = problem.end - problem.t
+        self._p = p = np.zeros(engine.PARAMETERS)
+        constant = steps.constant is not None
+        newton = self.KAPPA_CONSTANT if constant else self.KAPPA
+        options = {
+            slots.OPTION_RTOL: problem.rtol,
+            slots.OPTION_ATOL: problem.atol,
+            slots.OPTION_NEWTON: newton if steps.newton is None else steps.newton,
+            slots.OPTION_LIMIT: 2 * self.LIMIT if constant else self.LIMIT,
+            slots.OPTION_TREE: tree,
+            slots.MARCH_T: problem.t,
+            slots.MARCH_LARGEST: duration / self.LEAST if steps.largest is None else min(steps.largest, duration),
+            slots.MARCH_CONSTANT: steps.constant or 0.0,
+            slots.MARCH_BUDGET: 1e9,
+            slots.MARCH_FORCES: 1e-7 if constant else problem.rtol,
+            slots.MARCH_SIZE: 0.0,
+            slots.MARCH_ORDER: self.tableau.embedded + 1,
+            slots.MARCH_FILTER: self.tableau.filtered,
+            slots.MARCH_GAMMA: self.tableau.gamma,
+            slots.MARCH_SWITCH: 2.0,
+        }
+        p[list(options)] = [float(value) for value in options.values()]
+
+    # ------------------------------------------------------------ inputs
+
+    def _ask(self, n: int, want: int, *_pointers: int) -> None:
+        """What the engine calls: inputs and prescribed motion at all stages, or the inputs of one for its present state."""
+        tape = self._tape
+        try:
+            if want == SAMPLE:
+                self.clock.check()
+                last = len(tape.times) - 1
+                for i, t in enumerate(tape.times.tolist()):
+                    self._put(i, t, tape.q[0], tape.v[0], -1 if i == last else 1)
+            else:
+                self._put_inputs(n, float(tape.times[n]), tape.q[n], tape.v[n], 0)
+        except BaseException as error:  # compiled code would not hear of it
+            self._error = error
+            tape.times[0] = np.nan
+
+    def _put_inputs(self, i: int, t: float, q: Array, v: Array, side: int) -> None:
+        u, tau = self.drive(t, q, v, side)
+        row, nu = self._tape.inputs[i], self.system.nu
+        row[nu:] = tau
+        held = self.tensions
+        if not held:
+            row[:nu] = u
+            return
+        keep = list(held)
+        kept = row[keep].copy()
+        row[:nu] = u
+        row[keep] = kept
+
+    def _put(self, i: int, t: float, q: Array, v: Array, side: int) -> None:
+        self._put_inputs(i, t, q, v, side)
+        if not self.motion.active:
+            return
+        nq, nv = self.system.nq, self.system.nv
+        row = self._tape.known[i]
+        self.motion.joints_at(t, row[:nq], row[nq : nq + nv], row[nq + nv : nq + 2 * nv])
+        m = len(self.system.tendons.law)
+        for k, (length, rate) in self.motion.cables_at(t).items():
+            row[nq + 2 * nv + k] = length
+            row[nq + 2 * nv + m + k] = rate
+
+    # ------------------------------------------------------------ starting
+
+    def _restart(self) -> None:
+        """Consistent accelerations, and a first step, where a run or a new piece of its inputs begins."""
+        tape, system, p = self._tape, self.system, self._p
+        t, q, v = self.t, tape.q[0].copy(), tape.v[0].copy()
+        u, tau = self.drive(t, q, v, 1)
+        u = u.copy()
+        self.tensions = self.motion.start_tensions(t, q, v, u, tau)
+        for index, tension in self.tensions.items():
+            u[index] = tension
+        known = np.zeros(system.nv)
+        self.motion.joints_at(t, q, v, known)
+        if system.loop_rows:
+            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known)
+        else:
+            a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        if not np.all(np.isfinite(a)):
+            raise ValueError(
+                f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
+            )
+        tape.q[0], tape.v[0], tape.a[0] = q, v, a
+        tape.inputs[0] = np.concatenate([u, tau])
+        for i in self.tensions:
+            tape.inputs[:, i] = u[i]
+        self.q, self.v, self.a, self.applied = q, v, a, (u, tau)
+        hold = np.zeros((len(system.tendons.law), 4))
+        for k, index in zip(self.motion.cables_at(t), self.tensions):
+            pushes = self.motion.pushes[k]
+            hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
+        self._space.prepare(Given(self.multipliers, hold=hold))
+        M = system.mass_matrix(q) if system.nv <= 400 else None
+        K = system.residual_tangent(q, 0.0 * v, 0.0 * a, u, tau, weights=(1.0, 0.0, 0.0)) if M is not None else None
+        tape.weights[2] = 1e30 if M is None else np.sqrt(np.maximum(np.diag(K), 0.0) / np.diag(M))
+        p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
+        p[slots.MARCH_RATE] = 1.0
+        p[slots.MARCH_H] = self._first_step(q, v, a)
+
+    def _shorter(self, k: int) -> bool:
+        """Whether a tendon is now shorter than its cable."""
+        length = self.motion.lengths_at(self.t)[k]
+        return bool(self.system.tendon_lengths(self._tape.q[0])[0][k] < length * (1 - 1e-12))
+
+    def _first_step(self, q: Array, v: Array, a: Array) -> float:
+        """A step in which the acceleration changes velocities by a tenth of what is tolerated, and coordinates by all of it."""
+        p = self._p
+        if self.problem.steps.first is not None and self.t == self.problem.t:
+            return self.problem.steps.first
+        rtol, atol, largest = p[slots.OPTION_RTOL], p[slots.OPTION_ATOL], p[slots.MARCH_LARGEST]
+        scale = self.system.internal.scale
+        wq = (atol + rtol) * scale
+        wv = atol * scale + rtol * np.maximum(np.abs(v), scale * np.sqrt(np.mean((v / scale) ** 2)))
+        wv = np.maximum(wv, 0.1 * wq * self._tape.weights[2])
+        fast = float(np.sqrt(np.mean((a / wv) ** 2)))
+        far = float(np.sqrt(np.mean((a / wq) ** 2)))
+        h = min(0.1 / fast if fast > 0 else np.inf, 1.0 / np.sqrt(far) if far > 0 else np.inf)
+        return float(np.clip(h, 1e-9, 0.01 * largest))
+
+    # ------------------------------------------------------------ steps
+
+    def advance(self, end: float) -> str | None:
+        """A batch of steps, not beyond `end`."""
+        p, tape = self._p, self._tape
+        while self._breaks[0] <= self.t:
+            self._breaks.pop(0)
+        p[slots.MARCH_END] = min(end, self._breaks[0])
+        self.clock.check()
+        space, system = self._space, self.system
+        p[slots.MARCH_REJECTED : slots.MARCH_EXPLICIT + 1] = 0.0
+        nu = system.nu
+        status = engine.run(
+            engine.MARCH, *space.packed, tape.q[0], tape.v[0], tape.a[0], self.applied[0], self.applied[1], p, self._S,
+            space.pivot, *space.spare, self._plan, self._floats,
+        )  # fmt: skip
+        system.raise_user_errors()
+        steps = int(p[slots.MARCH_STEPS])
+        self._taken = self._rows(steps)
+        self._count += steps
+        statistics = self.statistics
+        statistics.steps += steps
+        statistics.rejected += int(p[slots.MARCH_REJECTED])
+        statistics.iterations += int(p[slots.MARCH_ITERATIONS])
+        statistics.factorisations += int(p[slots.MARCH_FACTORISATIONS])
+        statistics.residuals += int(p[slots.MARCH_RESIDUALS])
+        self.t = float(p[slots.MARCH_T])
+        self.q, self.v, self.a = tape.q[0].copy(), tape.v[0].copy(), tape.a[0].copy()
+        self.applied = tape.inputs[0, :nu].copy(), tape.inputs[0, nu:].copy()
+        self.multipliers = space.work.multiplier.copy()
+        self.tensions = {i: float(tape.inputs[0, i]) for i in self.tensions}
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        if status == kernel_tape.ARRIVED:
+            if self.t < end:
+                self._restart()
+            return None
+        if status == kernel_tape.SLOW:
+            self._look_for_jump()
+            return None
+        if status in (EXHAUSTED, SINGULAR):
+            return (
+                f"Newton's iteration failed in step {self._count + 1}, from t = {self.t:.6g} s, "
+                f"{'because the tangent is singular' if status == SINGULAR else 'at its full length'}; use a smaller step, subdivide=True, or leave "
+                "`step` out for error control"
+            )
+        if status == kernel_tape.TOO_SHORT:
+            name = system.dof_names[int(p[slots.MARCH_LIMITING])]
+            return (
+                f"the step fell below {p[slots.MARCH_H]:.1e} s at t = {self.t:.6g} s because of {name!r}; the motion may be singular there, "
+                "the inputs discontinuous, or the tolerances too tight"
+            )
+        return None
+
+    def _look_for_jump(self) -> None:
+        pass
+
+    def _rows(self, steps: int) -> Steps:
+        tape, nu = self._tape, self.system.nu
+        if steps == 0 and not hasattr(self, "_taken"):
+            u, tau = self.applied
+            return Steps(
+                np.array([self.t]), self.q[None], self.v[None], self.a[None], u[None], tau[None], self.multipliers[None],
+                np.full((1, 5), np.nan), np.ones(1),
+            )  # fmt: skip
+        u, tau = self.applied
+        return Steps(
+            np.concatenate([[self.t], tape.log_t[:steps]]),
+            np.concatenate([self.q[None], tape.log_q[:steps]]),
+            np.concatenate([self.v[None], tape.log_v[:steps]]),
+            np.concatenate([self.a[None], tape.log_a[:steps]]),
+            np.concatenate([u[None], tape.log_u[:steps, :nu]]),
+            np.concatenate([tau[None], tape.log_u[:steps, nu:]]),
+            np.concatenate([self.multipliers[None], tape.log_multiplier[:steps]]),
+            np.concatenate([np.full((1, 5), np.nan), tape.log_energy[:steps]]),
+            np.ones(steps + 1),
+        )
+
+    @property
+    def taken(self) -> Steps:
+        """The steps of the last batch."""
+        return self._taken
+
+    def tally(self) -> Counter[tuple[int, bool]] | None:
+        """The coordinate that limited the last step."""
+        p = self._p
+        return Counter({(int(p[slots.MARCH_LIMITING]), p[slots.MARCH_FAILURES] == 0.0): 1})
