@@ -275,7 +275,7 @@ def march(problem, tape, program, factors, p):
                 tape.times[tape.a.shape[0] - 1] = p[MARCH_END]
             accept(problem, tape, factors, p)
             if constant:
-                if p[MARCH_RATE] > 0.5:
+                if p[MARCH_RATE] > 0.05:  # stale, where many digits are wanted
                     p[MARCH_FACTORED] = 0.0
             else:
                 after_success(h, p)

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from functools import partial
 
 from .alpha import generalized_alpha, hht, newmark
-from .integrator import Integrator, Problem
+from .integrator import Integrator, Problem, Steps
+from .marching import Marching
 from .ode import ODE_METHODS, OdeIntegrator
+from .tableau import ESDIRK3, ESDIRK5
 
-__all__ = ["METHODS", "Integrator", "Problem"]
+__all__ = ["METHODS", "Integrator", "Problem", "Steps"]
 
 METHODS: dict[str, Callable[[Problem], Integrator]] = {
+    "esdirk3": partial(Marching, tableau=ESDIRK3),
+    "esdirk5": partial(Marching, tableau=ESDIRK5),
     "generalized-alpha": generalized_alpha,
     "newmark": newmark,
     "hht": hht,

@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure import close, consistent_velocity, constrained_acceleration
-from ..interpolate import hermite
+from ..closure import consistent_velocity, constrained_acceleration
+from ..interpolate import as_told
 from .alpha_step import AlphaMethod, AlphaStepper
-from .integrator import Integrator, Problem
+from .integrator import Integrator, Problem, Steps
 
 __all__ = ["FixedAlpha", "VariableAlpha", "generalized_alpha", "hht", "newmark"]
 
@@ -56,7 +56,7 @@ class _Alpha(Integrator):
             solver=problem.solver,
         )
         self._take_state()
-        self._last = (t, q.copy(), v.copy())
+        self._before = self.row()
 
     def _take_state(self) -> None:
         core = self._core
@@ -107,7 +107,7 @@ class _Alpha(Integrator):
         return bool(self.system.tendon_lengths(self.q)[0][k] < length * (1 - 1e-12))
 
     def _accept(self, t: float) -> None:
-        self._last = (self.t, self.q.copy(), self.v.copy())
+        self._before = self.row()
         self._core.accept()
         self._take_state()
         self.t, self.applied = t, self._tried
@@ -118,13 +118,14 @@ class _Alpha(Integrator):
         if self.motion.tendons:
             self.tensions = self._found
 
-    def at(self, t: float) -> tuple[Array, Array]:
-        """Cubic Hermite interpolation within the last step; prescribed coordinates as they are told, loops closed."""
-        q, v = hermite(self.system, *self._last, self.t, self.q, self.v, t)
-        self.motion.joints_at(t, q, v, np.zeros(self.system.nv))
-        if len(self.multipliers):
-            q = close(self.system, q)[0]
-        return q, v
+    @property
+    def taken(self) -> Steps:
+        """The last step; its parts are left out."""
+        return Steps(*(np.concatenate(pair) for pair in zip(self._before, self.row())))
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """Interpolated within the last step; prescribed coordinates as they are told, loops closed."""
+        return as_told(self.system, self.motion, times, super().states(times))
 
     def tally(self) -> Counter[tuple[int, bool]] | None:
         """How often each coordinate limited a step since the last call."""
@@ -169,7 +170,7 @@ class FixedAlpha(_Alpha):
             self._accept(target)
             return None
         # the step is too long for what happens in it: go through it in parts
-        begin, q, v = self.t, self.q.copy(), self.v.copy()
+        begin = self.row()
         parts = 2
         done = 0
         while self.t < target:
@@ -187,8 +188,8 @@ class FixedAlpha(_Alpha):
                     f"Newton's iteration {'diverged' if status == 'ok' else status} in the step from t = {self.t:.6g} s; use a "
                     "smaller step, or leave `step` out for error control"
                 )
-        self._subdivided.append((begin, done))
-        self._last = (begin, q, v)
+        self._subdivided.append((float(begin.t[0]), done))
+        self._before = begin
         return None
 
 

@@ -22,6 +22,7 @@ from ...kernels.solve.tape import Tape
 from ...system import Given
 from ...system.dynamics import step_storage
 from ..closure import constrained_acceleration
+from ..interpolate import as_told
 from .integrator import Integrator, Problem, Steps
 from .tableau import Tableau
 
@@ -63,7 +64,7 @@ class Marching(Integrator):
         self.multipliers = np.zeros(len(self.system.loop_rows))
         self.tensions: dict[int, float] = {}
         self._restart()
-        self._taken = self._rows(0)
+        self._taken = self.row()
 
     # ------------------------------------------------------------ memory
 
@@ -74,7 +75,7 @@ class Marching(Integrator):
         program = self.drive.program if not self.motion.active else None
         varying = program is None
         if program is None:
-            program = assemble(np.zeros(nu + nv), {})
+            program = assemble(np.zeros(nu + nv), np.zeros(nu + nv), np.zeros(nu + nv), {})
         empty = Tape(
             address=np.zeros(2, dtype=np.int64),
             pivot=np.zeros(nv, dtype=np.int64),
@@ -295,30 +296,22 @@ class Marching(Integrator):
         pass
 
     def _rows(self, steps: int) -> Steps:
+        """The state that was present before, and the log."""
         tape, nu = self._tape, self.system.nu
-        if steps == 0 and not hasattr(self, "_taken"):
-            u, tau = self.applied
-            return Steps(
-                np.array([self.t]), self.q[None], self.v[None], self.a[None], u[None], tau[None], self.multipliers[None],
-                np.full((1, 5), np.nan), np.ones(1),
-            )  # fmt: skip
-        u, tau = self.applied
-        return Steps(
-            np.concatenate([[self.t], tape.log_t[:steps]]),
-            np.concatenate([self.q[None], tape.log_q[:steps]]),
-            np.concatenate([self.v[None], tape.log_v[:steps]]),
-            np.concatenate([self.a[None], tape.log_a[:steps]]),
-            np.concatenate([u[None], tape.log_u[:steps, :nu]]),
-            np.concatenate([tau[None], tape.log_u[:steps, nu:]]),
-            np.concatenate([self.multipliers[None], tape.log_multiplier[:steps]]),
-            np.concatenate([np.full((1, 5), np.nan), tape.log_energy[:steps]]),
-            np.ones(steps + 1),
-        )
+        u, energy = tape.log_u[:steps], tape.log_energy[:steps]
+        log = (tape.log_t, tape.log_q, tape.log_v, tape.log_a, u[:, :nu], u[:, nu:], tape.log_multiplier, energy)
+        ends = Steps(*(x[:steps] for x in log), smooth=np.ones(steps))
+        begin = self.row()._replace(smooth=np.ones(1))
+        return Steps(*(np.concatenate(pair) for pair in zip(begin, ends)))
 
     @property
     def taken(self) -> Steps:
         """The steps of the last batch."""
         return self._taken
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """By quintic Hermite interpolation; prescribed coordinates as they are told, loops closed."""
+        return as_told(self.system, self.motion, times, super().states(times))
 
     def tally(self) -> Counter[tuple[int, bool]] | None:
         """The coordinate that limited the last step."""
