@@ -92,10 +92,15 @@ def _formula(value: Any) -> Expression:
 _POSE_FORMULA = _PoseFormulaKind()
 
 
+def _is_signal(place: Place) -> bool:
+    """Whether a mapping looks like a signal."""
+    return place.is_mapping and bool({"t", "values"} & set(place.value))
+
+
 VALUE = Whichever(
     _POSE_FORMULA,
     ANY_OF_TIME,
-    lambda place: place.is_mapping,
+    lambda place: place.is_mapping and not _is_signal(place),
     lambda value: isinstance(value, PoseFormula),
     f"numbers, formulas of t, or a moving pose {_POSE_FORMULA.wanted}",
 )
@@ -112,9 +117,9 @@ def _motion_values(motion: Any) -> dict[str, Any]:
 _MOTION = Whichever(
     Record("Motion", Motion, make=_motion, values=_motion_values),
     ANY_OF_TIME,
-    lambda place: place.is_mapping,
+    lambda place: place.is_mapping and not _is_signal(place),
     lambda value: isinstance(value, (Motion, PoseFormula)),
-    "a number, a formula of t, a list of them, or a mapping with position, velocity and acceleration",
+    "a number, a formula of t, a list of them, a signal {t: […], values: […]}, or a mapping with position, velocity and acceleration",
 )
 
 

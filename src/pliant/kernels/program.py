@@ -101,7 +101,9 @@ def assemble(
         Least size of the stack.
     """
     constant = np.array(constant, dtype=np.float64)
-    entry, code, numbers = [], [], []
+    entry: list[tuple[int, ...]] = []
+    code: list[tuple[int, int]] = []
+    numbers: list[float] = []
     breaks, pieces = [np.zeros(0)], [np.zeros((0, 4))]
     at, row, deepest = 0, 0, scratch
     for k, function in sorted(functions.items()):
@@ -176,7 +178,10 @@ def evaluate(program, t, side, out):
 @inline
 def _polynomial(program, first, count, row, t, side):
     """A piecewise polynomial at t."""
-    low, high = first, first + count  # breaks before `low` are at or before t (before it for the left limit), others after
+    low, high = (
+        first,
+        first + count,
+    )  # breaks before `low` are at or before t (before it for the left limit), others after
     while low < high:
         middle = (low + high) // 2
         x = program.breaks[middle]

@@ -57,9 +57,7 @@ class Signal:
     values: tuple[float, ...] | tuple[tuple[float, ...], ...]
     kind: Literal["linear", "hold", "spline"]
 
-    def __init__(
-        self, t: ArrayLike, values: ArrayLike, kind: Literal["linear", "hold", "spline"] = "linear"
-    ) -> None:
+    def __init__(self, t: ArrayLike, values: ArrayLike, kind: Literal["linear", "hold", "spline"] = "linear") -> None:
         choice("Signal.kind", kind, _MINIMUM)
         least = _MINIMUM[kind]
         count = (*dimensions(t), least)[0]

@@ -424,6 +424,12 @@ class Core:
         self._check_bounds(array)
         return array if array.flags.writeable else array.copy()
 
+    @property
+    def input_bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest allowed inputs, each (nu,); infinite where there is none."""
+        lower, upper = self._model.bounds
+        return lower.copy(), np.full(self.nu, np.inf) if upper is None else upper.copy()
+
     def _check_bounds(self, u: Array) -> None:
         """Error if an input is beyond its bounds; for example if a tendon is asked to push."""
         lower, upper = self._model.bounds
