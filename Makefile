@@ -33,6 +33,7 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/integrators.py --quick
 	$(BIN)/python benchmarks/loads.py
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/matrices.py

@@ -305,29 +305,28 @@ QUICK = ("beam", "beam24", "manipulator", "cantilever", "flying", "jumps", "jump
 # ---------------------------------------------------------------- running them
 
 
-def simulate(problem: Problem, output: np.ndarray | None = None, told: bool | None = None, **options: Any) -> pl.Result:
-    """Run a problem. Where `pliant.simulate` takes no breaks, a run that is told of them is one of several parts."""
-    told = problem.told if told is None else told
-    if not (told and problem.breaks):
+def simulate(problem: Problem, output: np.ndarray | None = None, parts: bool = False, **options: Any) -> pl.Result:
+    """Run a problem; in parts from jump to jump if asked for, or if jumps are to be told and `pliant.simulate` takes no breaks."""
+    if not problem.breaks or not (problem.told or parts):
         return pl.simulate(problem.system, problem.duration, output=output, **problem.options, **options)
-    if "breaks" in inspect.signature(pl.simulate).parameters:
+    if not parts and "breaks" in inspect.signature(pl.simulate).parameters:
         return pl.simulate(
             problem.system, problem.duration, output=output, breaks=problem.breaks, **problem.options, **options
         )
     ends = (0.0, *problem.breaks, problem.duration)
-    parts: list[pl.Result] = []
+    runs: list[pl.Result] = []
     for begin, end in pairwise(ends):
         part = dict(problem.options, u=partial(_within, problem.options["u"], begin, float(np.nextafter(end, begin))))
-        if parts:
-            part["start"] = parts[-1]
+        if runs:
+            part["start"] = runs[-1]
         if output is None:
             rows = None
         else:
             rows = output[(output > begin) & (output <= end) | (output == begin) & (begin == 0.0)]
-        parts.append(pl.simulate(problem.system, end - begin, output=rows, **part, **options))
-        if not parts[-1].success:
+        runs.append(pl.simulate(problem.system, end - begin, output=rows, **part, **options))
+        if not runs[-1].success:
             break
-    return _joined(parts, drop=output is None)
+    return _joined(runs, drop=output is None)
 
 
 def _within(function: Callable[[float], Any], begin: float, end: float, t: float) -> Any:
@@ -395,7 +394,7 @@ class Reference:
 def _key(problem: Problem) -> str:
     """A digest of all that the motion depends on; inputs count by samples."""
     out = hashlib.sha256(digest(problem.system).encode())
-    out.update(repr((problem.duration, problem.exact, problem.breaks, _times(problem).sum())).encode())
+    out.update(repr((problem.duration, problem.exact, problem.breaks, ROWS)).encode())
     out.update(np.asarray(problem.options.get("start", ()), dtype=float).round(9).tobytes())
     for name in ("u", "motion"):
         given = problem.options.get(name)
@@ -409,43 +408,37 @@ def _key(problem: Problem) -> str:
     return out.hexdigest()[:16]
 
 
-def _times(problem: Problem) -> np.ndarray:
-    """Times of a reference: even, and ever closer together towards the start and the jumps from above."""
+def _times(problem: Problem, steps: np.ndarray) -> np.ndarray:
+    """Times of a reference: even ones, ever closer ones after the start and the jumps, and given steps, which follow the motion."""
     even = np.linspace(0, problem.duration, ROWS + 1)
+    apart = np.abs(even[:, None] - np.array(problem.breaks)[None]).min(axis=1, initial=np.inf)
+    fixed = np.union1d(even[apart > 1e-6 * even[1]], problem.breaks)
     early = even[1] * np.geomspace(1e-4, 40, 400)
-    times = np.unique(np.concatenate([even, *(begin + early for begin in (0.0, *problem.breaks))]))
-    kept = np.isin(times, even)
-    near = np.diff(times, prepend=-1.0) < 1e-6 * even[1]  # the same but for rounding
-    return times[kept | ~near]
+    more = np.concatenate([steps, *(begin + early for begin in (0.0, *problem.breaks))])
+    times = np.union1d(fixed, more[(more > 0) & (more < problem.duration)])
+    gaps = np.diff(times)
+    before, after = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
+    crowded = np.minimum(before, after) < 0.02 * np.maximum(before, after)
+    return times[np.isin(times, fixed) | ~crowded]
 
 
 def reference(name: str, problem: Problem, fresh: bool = False) -> Reference:
     """The converged motion of a problem, from its file if there is one."""
-    times = _times(problem)
     path = KEPT / f"{name}_{_key(problem)}.npz"
-    nv, nt = problem.system.nv, len(times)
     if not path.exists() or fresh:
         method, tolerance = problem.exact
         begin = time.perf_counter()
-        runs = [simulate(problem, times, told=True, method=method, rtol=x, atol=x) for x in (tolerance, 30 * tolerance)]
-        for run in runs:
-            if not run.success:
-                raise RuntimeError(f"no reference for {name!r}: {run.message}")
-        position, velocity = errors(problem, runs[1], runs[0])
+        loose = simulate(problem, parts=True, method=method, rtol=30 * tolerance, atol=30 * tolerance)
+        run = simulate(problem, _times(problem, loose.t), parts=True, method=method, rtol=tolerance, atol=tolerance)
+        for one in (loose, run):
+            if not one.success:
+                raise RuntimeError(f"no reference for {name!r}: {one.message}")
+        position, velocity = errors(problem, loose, run)
         path.parent.mkdir(parents=True, exist_ok=True)
         made = {"position": position, "velocity": velocity, "seconds": time.perf_counter() - begin}
-        np.savez(path, q=runs[0].q, v=runs[0].v, **made)
+        np.savez(path, t=run.t, q=run.q, v=run.v, **made)
     with np.load(path) as file:
-        zero = np.zeros((nt, nv))
-        run = pl.Result(
-            problem.system,
-            times,
-            file["q"],
-            file["v"],
-            zero,
-            np.zeros((nt, problem.system.nu)),
-            zero,
-            True,
-            "reference",
-        )
+        zero = np.zeros_like(file["v"])
+        inputs = np.zeros((len(file["t"]), problem.system.nu))
+        run = pl.Result(problem.system, file["t"], file["q"], file["v"], zero, inputs, zero, True, "reference")
         return Reference(run, *(float(file[x]) for x in ("position", "velocity", "seconds")), path)
