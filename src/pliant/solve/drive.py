@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -192,6 +192,10 @@ class Drive:
             np.searchsorted(self._breaks, end, side="left"),
         )
         return self._breaks[first:last]
+
+    def expect(self, times: Iterable[float]) -> None:
+        """Declare jumps: limits at these times are those before and after."""
+        self._known.update(times)
 
     def find_jump(self, begin: float, end: float) -> Jump | None:
         """The first jump strictly inside (begin, end) of a formula or Python function of t, found by sampling.

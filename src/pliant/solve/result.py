@@ -28,13 +28,14 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Statistics:
-    """How much work a simulation took."""
+    """How much work a simulation took: accepted steps, rejected ones (`failed` of them because Newton's iteration did), …"""
 
     steps: int = 0
     rejected: int = 0
     iterations: int = 0
     factorisations: int = 0
     residuals: int = 0
+    failed: int = 0
     wall_time: float = 0.0
 
     def __str__(self) -> str:

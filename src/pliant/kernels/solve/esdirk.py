@@ -42,7 +42,7 @@ from .factors import solve_tangent
 from .newton import CONVERGED, EXHAUSTED, OPEN, SINGULAR
 from .prescribed import clear_known
 from .residual import residual
-from .stages import factor_at, put_stage, solve_stage, stage_problem
+from .stages import factor_at, solve_stage, stage_problem
 
 APART = 0.08  # of a step: accelerations closer than this do not serve a predictor together
 OLD = 2.5  # steps: older ones do not serve it
@@ -156,7 +156,10 @@ def begin_stage(problem, tape, i, h):
 
 @routine
 def all_stages(problem, tape, factors, held, attempt, h, p):
-    """Solve stage after stage. `attempt` 0: kept factors, anew at a converged stage where they fail; 1: anew in every iteration.
+    """Solve stage after stage.
+
+    `attempt` 0: with kept factors, where they fail with new ones at the last converged stage, where these fail in explicit form with new
+    ones in every iteration; 1: with new ones in every iteration.
 
     Returns a status.
     """
@@ -176,6 +179,9 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
                 return SINGULAR
             predict(tape, i, h, False, p)
             status = solve_stage(problem, tape, i, factors, held, False, g, p)
+        if status == EXHAUSTED and attempt == 0 and p[MARCH_FORM] > 0.0:
+            predict(tape, i, h, False, p)
+            status = solve_stage(problem, tape, i, factors, held, True, g, p)
         if status != CONVERGED:
             return status
     return CONVERGED

@@ -45,7 +45,6 @@ from ..slots import (
     MARCH_T,
     MARCH_TRIED,
     MARCH_TRUST,
-    MARCH_TRUSTED,
     MARCH_WATCH,
     NEWTON_MOVE,
     OPTION_POWER,
@@ -92,9 +91,7 @@ def length_of_step(p):
     if p[MARCH_CONSTANT] > 0.0:
         h = p[MARCH_CONSTANT]
         return left if h > left * (1.0 - 1e-9) else h
-    h = min(p[MARCH_H], p[MARCH_LARGEST])
-    if p[MARCH_TRUSTED] > 0.0:
-        h = min(h, p[MARCH_TRUST])
+    h = min(p[MARCH_H], p[MARCH_LARGEST], p[MARCH_TRUST])
     if h >= left * (1.0 - 1e-9):
         return left
     return 0.5 * left if h > 0.5 * left else h
@@ -219,10 +216,9 @@ def after_success(h, p):
         p[MARCH_H] = h
     p[MARCH_H_OLD], p[MARCH_ERROR_OLD] = h, error
     p[MARCH_AFTER] = p[MARCH_REFUSED] = p[MARCH_FAILED] = 0.0
+    p[MARCH_TRUST] *= 1.2
     if p[MARCH_RATE] > 0.5:
         p[MARCH_FACTORED] = 0.0  # stale
-    if p[MARCH_TRUSTED] > 0.0:
-        p[MARCH_TRUSTED] -= 1.0
     if p[MARCH_FORM] > 0.0:
         p[MARCH_EXPLICIT] += 1.0
         p[MARCH_FORM] -= 1.0
@@ -248,9 +244,10 @@ def after_rejection(converged, h, p):
     p[MARCH_FAILURES] += 1.0
     p[MARCH_FAILED] += 1.0
     p[MARCH_FACTORED] = 0.0
-    p[MARCH_TRUST], p[MARCH_TRUSTED] = 0.9 * h, 8.0
     p[MARCH_H] = 0.4 * h
+    p[MARCH_TRUST] = 0.7 * h
     if p[MARCH_FORM] == 0.0 and p[MARCH_FAILED] >= 2.0:
+        p[MARCH_TRUST] = np.inf
         p[MARCH_FORM] = p[MARCH_SWITCH]
         p[MARCH_SWITCH] = min(2.0 * p[MARCH_SWITCH], SWITCHES)
         p[MARCH_GOOD] = p[MARCH_FAILED] = 0.0

@@ -19,6 +19,7 @@ from ..algebra.linear import cholesky, cholesky_solve
 from ..algebra.manifold import POSE, integrate, relative_log
 from ..recursion.composite import mass_matrix
 from ..recursion.dynamics import newton_euler
+from ..recursion.forward import forward
 from ..slots import (
     MARCH_FACTORED,
     MARCH_FACTORISATIONS,
@@ -116,15 +117,15 @@ def factor_at(problem, tape, i, factors, held, g, p):
 
 
 @routine
-def times_mass(problem, tape, factors, x, spare):
-    """x becomes M₀ x, with the mass matrix where the tangent was factored (the start of the step, along the tree)."""
+def times_mass(problem, tape, factors, i, x, spare):
+    """x becomes M₀ x, with the mass matrix where the tangent was factored; along the tree with that of stage i."""
     t, work, c, _loads, _fronts, _u, _tau = problem
     n = x.shape[0]
     if factors.tree:
         g0, g1, g2 = work.gravity[0], work.gravity[1], work.gravity[2]
         for k in range(3):
             work.gravity[k] = 0.0
-        newton_euler(t, work, tape.q[0], work.zero, x, spare)
+        newton_euler(t, work, tape.q[i], work.zero, x, spare)
         work.gravity[0], work.gravity[1], work.gravity[2] = g0, g1, g2
     else:
         for i in range(n):
@@ -165,35 +166,73 @@ def norms(step, weights, g):
 
 
 @routine
-def correction(problem, tape, i, factors, held, g, p):
+def newton_form(problem, tape, i, factors, held, always, g, p):
+    """Δq = −S⁻¹ r, into work.newton[NEWTON_STEP]. Returns a status."""
+    t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, i)
+    r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
+    if always:
+        if not factor_at(problem, tape, i, factors, held, g, p):
+            return SINGULAR
+    else:
+        residual(t, work, c, loads, tape.q[i], tape.v[i], tape.a[i], u, tau, r)
+    clear_known(c, r)
+    for k in range(step.shape[0]):
+        step[k] = -r[k]
+    solve_tangent(t, c, fronts, factors, step)
+    return CONVERGED
+
+
+@routine
+def explicit_form(problem, tape, i, factors, held, always, g, p):
+    """Δq = −S⁻¹ M₀ M(q)⁻¹ r, into work.newton[NEWTON_STEP]. Returns a status.
+
+    With `always` S and M₀ are those of this very stage with the acceleration that its forces give it, so that r = 0 there.
+    """
+    t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, i)
+    r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
+    q, v, a = tape.q[i], tape.v[i], tape.a[i]
+    residual(t, work, c, loads, q, v, a, u, tau, r)
+    clear_known(c, r)
+    for k in range(step.shape[0]):
+        step[k] = -r[k]
+    if not without_mass(problem, tape, factors, q, step):
+        return SINGULAR
+    if always:
+        for k in range(step.shape[0]):
+            a[k] += step[k]
+        regular = factor_at(problem, tape, i, factors, held, g, p)
+        for k in range(step.shape[0]):
+            a[k] -= step[k]
+        if not regular:
+            return SINGULAR
+    times_mass(problem, tape, factors, i if always else ZERO, step, r)
+    solve_tangent(t, c, fronts, factors, step)
+    if held:
+        forward(t, q, v, work.zero, work)  # what constraints are measured by
+    return CONVERGED
+
+
+@routine
+def correction(problem, tape, i, factors, held, always, g, p):
     """One correction Δq of a stage, into work.newton[NEWTON_STEP]; its inputs, if they depend on the state, are asked for.
 
     Returns a status, the violation of constraints before it and the largest relative change of their forces.
     """
-    t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, i)
-    q, v, a = tape.q[i], tape.v[i], tape.a[i]
-    r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
+    work, c, loads, u = problem.work, problem.c, problem.loads, stage_problem(problem, tape, i).u
+    q, v = tape.q[i], tape.v[i]
     if tape.address[1] != 0:
         call_load(tape.address[0], i, FEEDBACK, tape.times, tape.inputs, tape.known, q, v, work.zero)
         if not tape.times[0] > -np.inf:
             return TOLD_TO_STOP, 0.0, 0.0
-    residual(t, work, c, loads, q, v, a, u, tau, r)
+    if p[MARCH_FORM] > 0.0:
+        status = explicit_form(problem, tape, i, factors, held, always, g, p)
+    else:
+        status = newton_form(problem, tape, i, factors, held, always, g, p)
     p[MARCH_RESIDUALS] += 1.0
-    clear_known(c, r)
-    for k in range(step.shape[0]):
-        step[k] = -r[k]
-    explicit = p[MARCH_FORM] > 0.0
-    if explicit:
-        if not without_mass(problem, tape, factors, q, step):
-            return SINGULAR, 0.0, 0.0
-        times_mass(problem, tape, factors, step, r)
-    solve_tangent(t, c, fronts, factors, step)
     gap, change = 0.0, 0.0
-    if held:
-        if explicit:
-            residual(t, work, c, loads, q, v, a, u, tau, r)  # the forward pass again
-        gap, change = correct_constraints(c, work, loads, q, v, u, RATES, g, step)
-    return CONVERGED, gap, change
+    if held and status == CONVERGED:
+        gap, change = correct_constraints(c, work, loads, q, v, u, RATES, g, work.newton[NEWTON_STEP])
+    return status, gap, change
 
 
 @routine
@@ -202,7 +241,7 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
 
     How fast it converged stays in p[MARCH_RATE]. Returns a status.
     """
-    t, work, c, loads, _fronts, _u, _tau = problem
+    work, c = problem.work, problem.c
     A, step = tape.a[i], work.newton[NEWTON_STEP]
     kappa, limit = p[OPTION_NEWTON], int(p[OPTION_LIMIT])
     eta = max(p[MARCH_RATE], 1e-16) ** 0.8
@@ -212,9 +251,7 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
     put_stage(c, work, tape, i, g)
     for it in range(4 * limit if always else limit):
         put_stage(c, work, tape, i, g)
-        if always and not factor_at(problem, tape, i, factors, held, g, p):
-            return SINGULAR
-        status, gap, change = correction(problem, tape, i, factors, held, g, p)
+        status, _gap, change = correction(problem, tape, i, factors, held, always, g, p)
         if status != CONVERGED:
             return status
         p[MARCH_ITERATIONS] += 1.0

@@ -13,7 +13,16 @@ from .tableau import ESDIRK3, ESDIRK5
 
 __all__ = ["METHODS", "Integrator", "Problem", "Steps"]
 
+HIGH_ORDER = 1e-6  # relative tolerance below which the fifth order costs less
+
+
+def default(problem: Problem) -> Integrator:
+    """The third order, or the fifth for tight tolerances; see docs/concepts/time.md."""
+    return Marching(problem, ESDIRK5 if problem.steps.constant is None and problem.rtol < HIGH_ORDER else ESDIRK3)
+
+
 METHODS: dict[str, Callable[[Problem], Integrator]] = {
+    "auto": default,
     "esdirk3": partial(Marching, tableau=ESDIRK3),
     "esdirk5": partial(Marching, tableau=ESDIRK5),
     "generalized-alpha": generalized_alpha,

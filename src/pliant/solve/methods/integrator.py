@@ -46,6 +46,10 @@ class Problem:
         To be counted up.
     clock : Clock
         ``clock.check()`` ends the run when its wall time is over; call it now and then.
+    breaks : tuple of float
+        Times [s] where steps are to end, as the user declares them.
+    subdivide : bool
+        Whether a constant step that cannot be taken may be gone through in parts.
     rho, project, baumgarte
         Options of single methods.
     """
@@ -63,6 +67,8 @@ class Problem:
     solver: LinearSolver
     statistics: Statistics
     clock: Clock
+    breaks: tuple[float, ...] = ()
+    subdivide: bool = False
     rho: float = 0.8
     project: bool = False
     baumgarte: float = 0.02

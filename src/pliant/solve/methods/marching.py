@@ -6,6 +6,7 @@ feedback law once per iteration), at breaks of the inputs, and between batches o
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 
 import numpy as np
@@ -19,7 +20,8 @@ from ...kernels.solve import tape as kernel_tape
 from ...kernels.solve.march import SAMPLE
 from ...kernels.solve.newton import EXHAUSTED, SINGULAR
 from ...kernels.solve.tape import Tape
-from ...system import Given
+from ...kernels.recursion import kinematics
+from ...system import Given, System
 from ...system.dynamics import step_storage
 from ..closure import constrained_acceleration
 from ..interpolate import as_told
@@ -44,6 +46,7 @@ class Marching(Integrator):
     LIMIT = 8  # iterations
     LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
     ROOM = 64  # steps in one batch
+    FINEST = 4096  # parts of a constant step
 
     def __init__(self, problem: Problem, tableau: Tableau) -> None:
         self.problem, self.system, self.tableau = problem, problem.system, tableau
@@ -53,12 +56,16 @@ class Marching(Integrator):
         self._error: BaseException | None = None
         self._subdivided: list[tuple[float, int]] = []
         self._jumps: list[tuple[float, str]] = []
-        self._count = 0
+        self._parts: tuple[float, float, int] | None = None  # of a constant step: where it begins and ends, into how many
+        self._begin: Steps
+        self._count = self._explicit = 0
         self._S, tree = step_storage(self.system, problem.solver)
         self._space = self.system.workspace()
         self._make_tape(tree)
         self._set_options(tree)
-        self._breaks = [*problem.drive.breaks(problem.t, problem.end), problem.end]
+        known = [*problem.drive.breaks(problem.t, problem.end).tolist(), *problem.breaks]
+        self._breaks = [*sorted(set(known)), problem.end]
+        problem.drive.expect(problem.breaks)
         self.t = problem.t
         self._tape.q[0], self._tape.v[0] = problem.q, problem.v
         self.multipliers = np.zeros(len(self.system.loop_rows))
@@ -107,8 +114,6 @@ class Marching(Integrator):
         self._tape: Tape = view_of(packed, Tape, False, 0)
         if varying or self.drive.feedback:
             self._callback = PROTOTYPE(self._ask)  # to be kept alive
-            import ctypes
-
             self._tape.address[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
             self._tape.address[1] = self.drive.feedback
 
@@ -129,11 +134,12 @@ class Marching(Integrator):
             slots.MARCH_CONSTANT: steps.constant or 0.0,
             slots.MARCH_BUDGET: 1e9,
             slots.MARCH_FORCES: 1e-7 if constant else problem.rtol,
-            slots.MARCH_SIZE: 0.0,
+            slots.MARCH_SIZE: _size(self.system),
             slots.MARCH_ORDER: self.tableau.embedded + 1,
             slots.MARCH_FILTER: self.tableau.filtered,
             slots.MARCH_GAMMA: self.tableau.gamma,
             slots.MARCH_SWITCH: 2.0,
+            slots.MARCH_TRUST: np.inf,
         }
         p[list(options)] = [float(value) for value in options.values()]
 
@@ -146,7 +152,7 @@ class Marching(Integrator):
             if want == SAMPLE:
                 self.clock.check()
                 last = len(tape.times) - 1
-                for i, t in enumerate(tape.times.tolist()):
+                for i, t in enumerate(tape.times.tolist()[1:], start=1):  # those of the start are known
                     self._put(i, t, tape.q[0], tape.v[0], -1 if i == last else 1)
             else:
                 self._put_inputs(n, float(tape.times[n]), tape.q[n], tape.v[n], 0)
@@ -223,7 +229,7 @@ class Marching(Integrator):
         return bool(self.system.tendon_lengths(self._tape.q[0])[0][k] < length * (1 - 1e-12))
 
     def _first_step(self, q: Array, v: Array, a: Array) -> float:
-        """A step in which the acceleration changes velocities by a tenth of what is tolerated, and coordinates by all of it."""
+        """A step that the acceleration fills with some tens of what is tolerated: its error is far below, and steps grow quickly."""
         p = self._p
         if self.problem.steps.first is not None and self.t == self.problem.t:
             return self.problem.steps.first
@@ -234,7 +240,7 @@ class Marching(Integrator):
         wv = np.maximum(wv, 0.1 * wq * self._tape.weights[2])
         fast = float(np.sqrt(np.mean((a / wv) ** 2)))
         far = float(np.sqrt(np.mean((a / wq) ** 2)))
-        h = min(0.1 / fast if fast > 0 else np.inf, 1.0 / np.sqrt(far) if far > 0 else np.inf)
+        h = min(30.0 / fast if fast > 0 else np.inf, 3.0 / np.sqrt(far) if far > 0 else np.inf)
         return float(np.clip(h, 1e-9, 0.01 * largest))
 
     # ------------------------------------------------------------ steps
@@ -244,7 +250,7 @@ class Marching(Integrator):
         p, tape = self._p, self._tape
         while self._breaks[0] <= self.t:
             self._breaks.pop(0)
-        p[slots.MARCH_END] = min(end, self._breaks[0])
+        p[slots.MARCH_END] = min(end, self._breaks[0]) if self._parts is None else self._parts[1]
         self.clock.check()
         space, system = self._space, self.system
         p[slots.MARCH_REJECTED : slots.MARCH_EXPLICIT + 1] = 0.0
@@ -256,34 +262,36 @@ class Marching(Integrator):
         system.raise_user_errors()
         steps = int(p[slots.MARCH_STEPS])
         self._taken = self._rows(steps)
-        self._count += steps
         statistics = self.statistics
         statistics.steps += steps
         statistics.rejected += int(p[slots.MARCH_REJECTED])
         statistics.iterations += int(p[slots.MARCH_ITERATIONS])
         statistics.factorisations += int(p[slots.MARCH_FACTORISATIONS])
         statistics.residuals += int(p[slots.MARCH_RESIDUALS])
+        statistics.failed += int(p[slots.MARCH_FAILURES])
+        self._explicit += int(p[slots.MARCH_EXPLICIT])
         self.t = float(p[slots.MARCH_T])
         self.q, self.v, self.a = tape.q[0].copy(), tape.v[0].copy(), tape.a[0].copy()
         self.applied = tape.inputs[0, :nu].copy(), tape.inputs[0, nu:].copy()
         self.multipliers = space.work.multiplier.copy()
         self.tensions = {i: float(tape.inputs[0, i]) for i in self.tensions}
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
+        if status == kernel_tape.TOLD_TO_STOP:
+            self._raise()
+        if self._parts is None:
+            self._count += steps
+        else:
+            self._taken = self._begin
         if status == kernel_tape.ARRIVED:
-            if self.t < end:
+            if self._parts is not None:
+                self._rejoin()
+            elif self.t < end:
                 self._restart()
             return None
         if status == kernel_tape.SLOW:
             self._look_for_jump()
             return None
         if status in (EXHAUSTED, SINGULAR):
-            return (
-                f"Newton's iteration failed in step {self._count + 1}, from t = {self.t:.6g} s, "
-                f"{'because the tangent is singular' if status == SINGULAR else 'at its full length'}; use a smaller step, subdivide=True, or leave "
-                "`step` out for error control"
-            )
+            return self._subdivide(status)
         if status == kernel_tape.TOO_SHORT:
             name = system.dof_names[int(p[slots.MARCH_LIMITING])]
             return (
@@ -292,8 +300,75 @@ class Marching(Integrator):
             )
         return None
 
+    def _raise(self) -> None:
+        """Raise what a function of inputs raised, or what is wrong with inputs that the engine evaluated."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        for t in self._tape.times.tolist():
+            self.drive(t, self.q, self.v)
+        raise ArithmeticError(f"an input is not finite or out of bounds near t = {self.t:.6g} s")
+
+    def _rejoin(self) -> None:
+        """A constant step has been gone through in parts."""
+        assert self._parts is not None and self.problem.steps.constant is not None
+        self._subdivided.append((self._parts[0], self._parts[2]))
+        self._parts = None
+        self._count += 1
+        self._taken = Steps(*(np.concatenate(pair) for pair in zip(self._begin, self.row())))
+        self._p[slots.MARCH_CONSTANT] = self.problem.steps.constant
+
     def _look_for_jump(self) -> None:
-        pass
+        """After several rejections in a row: a jump of the inputs ahead becomes a break."""
+        p = self._p
+        jump = self.drive.find_jump(self.t, min(self.t + 10.0 * p[slots.MARCH_TRIED], self._breaks[0]))
+        if jump is None:
+            return
+        self._jumps.append((jump.t, jump.name))
+        self._breaks.insert(0, jump.t)
+        p[slots.MARCH_H] = jump.t - self.t  # nothing else was seen to be in the way
+        p[slots.MARCH_AFTER] = 0.0
+
+    def _subdivide(self, status: int) -> str | None:
+        """What to do with a constant step that cannot be taken: say so, or go through it in parts if that is wanted."""
+        p, h = self._p, float(self._p[slots.MARCH_TRIED])
+        if self._parts is None:
+            begin, target, parts = self.t, self.t + h, 1
+            self._begin = self.row()._replace(smooth=np.ones(1))
+        else:
+            begin, target, parts = self._parts
+        if not self.problem.subdivide or parts >= self.FINEST:
+            why = "the tangent is singular" if status == SINGULAR else "it does not converge"
+            advice = "a smaller step" if self.problem.subdivide else "a smaller step, subdivide=True"
+            return (
+                f"Newton's iteration failed in step {self._count + 1}, from t = {self.t:.6g} s with {h:.3g} s: {why}. Use {advice}, or leave "
+                "`step` out for error control"
+            )
+        self._parts = begin, target, 4 * parts
+        p[slots.MARCH_CONSTANT] = (target - begin) / (4 * parts)
+        return None
+
+    def notes(self) -> list[str]:
+        """What was done other than asked for, and what the inputs did."""
+        out = []
+        if self._subdivided:
+            first, worst = self._subdivided[0], max(self._subdivided, key=lambda entry: entry[1])
+            out.append(
+                f"{len(self._subdivided)} of {self._count} steps of {self.problem.steps.constant:g} s were subdivided, the first at t = "
+                f"{first[0]:.6g} s and the worst, at t = {worst[0]:.6g} s, into {worst[1]} parts: the step is too long for what happens there."
+            )
+        if self._jumps:
+            t, name = self._jumps[0]
+            more = f" and {len(self._jumps) - 1} more" if len(self._jumps) > 1 else ""
+            out.append(
+                f"Inputs jump: {name} at t = {t:.9g} s{more}. A step ends there; declared as breaks=[...] they need not be searched for."
+            )
+        if self._explicit > 0.1 * max(self.statistics.steps, 1):
+            out.append(
+                f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because the "
+                "mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod)."
+            )
+        return out
 
     def _rows(self, steps: int) -> Steps:
         """The state that was present before, and the log."""
@@ -317,3 +392,12 @@ class Marching(Integrator):
         """The coordinate that limited the last step."""
         p = self._p
         return Counter({(int(p[slots.MARCH_LIMITING]), p[slots.MARCH_FAILURES] == 0.0): 1})
+
+
+def _size(system: System) -> float:
+    """Extent [m] of the robot in its neutral configuration: the diagonal of the box around the ends of all steps; 0 for a point."""
+    with system.borrow() as space:
+        pose = np.empty((len(system.tables.step) + 1, 12))
+        kinematics.step_poses(*space.packed, system.neutral(), pose)
+    places = pose[:-1, 9:]
+    return float(np.linalg.norm(np.ptp(places, axis=0)))
