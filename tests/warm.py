@@ -39,6 +39,7 @@ def oracle() -> None:
 
     import test_dynamics
     import test_matrices
+    import test_program
     from load_robots import branched, complex_forces, moved, state
     from pliant.kernels.recursion.matrices import CORIOLIS
     from robots import complex_step
@@ -49,6 +50,7 @@ def oracle() -> None:
     complex_step(system, q, v, a)
     test_matrices.complex_composite(system, CORIOLIS, q, v)
     test_dynamics.kane(test_dynamics.Case(system, q, v, a))
+    test_program.test_a_program_travels_with_other_tables()
 
 
 def rest() -> None:

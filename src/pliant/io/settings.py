@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.pose import Pose, rotate
+from ..model.signal import Signal
 from ..solve.motion import Motion
 from ..solve.simulate import simulate
 from ..solve.statics import solve_statics
@@ -32,17 +33,17 @@ class PoseFormula:
 
     Parameters
     ----------
-    translation : Expression
+    translation : Expression or Signal
         Three formulas [m].
     axis : str or tuple
         Axis of the turn.
-    angle : Expression
+    angle : Expression or Signal
         [rad].
     """
 
-    translation: Expression
+    translation: Expression | Signal
     axis: Any = "z"
-    angle: Expression = _ZERO
+    angle: Expression | Signal = _ZERO
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """The pose at t as a 4×4 matrix."""
@@ -85,8 +86,8 @@ class _PoseFormulaKind(Kind):
         return {"$ref": "#/$defs/PoseFormula"}
 
 
-def _formula(value: Any) -> Expression:
-    return value if isinstance(value, Expression) else Expression(value)
+def _formula(value: Any) -> Expression | Signal:
+    return value if isinstance(value, (Expression, Signal)) else Expression(value)
 
 
 _POSE_FORMULA = _PoseFormulaKind()

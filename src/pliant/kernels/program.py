@@ -178,10 +178,7 @@ def evaluate(program, t, side, out):
 @inline
 def _polynomial(program, first, count, row, t, side):
     """A piecewise polynomial at t."""
-    low, high = (
-        first,
-        first + count,
-    )  # breaks before `low` are at or before t (before it for the left limit), others after
+    low, high = first, first + count  # breaks before `low` are passed at t, those from `high` on are not
     while low < high:
         middle = (low + high) // 2
         x = program.breaks[middle]
@@ -198,10 +195,10 @@ def _polynomial(program, first, count, row, t, side):
 @inline
 def _limit(program, first, count, t, side):
     """A formula at t, or next to it where that is a number."""
-    if side == 0:
-        return _formula(program, first, count, t)
-    value = _formula(program, first, count, _beside(t, side))
-    return value if math.isfinite(value) else _formula(program, first, count, t)
+    value = _formula(program, first, count, t if side == 0 else _beside(t, side))
+    if side != 0 and not math.isfinite(value):
+        value = _formula(program, first, count, t)
+    return value
 
 
 @inline

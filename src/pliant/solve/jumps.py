@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 __all__ = ["first_jump"]
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 _SAMPLES = 32  # intervals that are looked at first
 _PARTS = 8  # of an interval, at each closer look
 _SMALLEST = 1e-9  # jumps smaller than this, relative to the largest value, do not count
 _RESOLVED = 64  # intervals of fewer numbers than this are looked at number by number
+_PLACES = 6  # that stand out and are looked at more closely
 _MOST = 50  # jumps that are followed towards the first one
 
 
@@ -60,7 +63,10 @@ def _search(function: Callable[[float], Array], begin: float, end: float) -> tup
     found = None
     for c in np.flatnonzero(np.abs(change).max(axis=0) > _SMALLEST * largest).tolist():
         sharp = _standing_out(change[:, c])
-        for i in sorted({int(np.argmax(sharp)), int(np.argmax(np.abs(change[:, c])))}):
+        most = [i for i in np.argsort(-sharp, kind="stable")[:_PLACES] if sharp[i] > _SMALLEST * largest[c]]
+        for i in sorted({int(np.argmax(np.abs(change[:, c]))), *map(int, most)}):
+            if found is not None and times[i] >= found[0]:
+                break
             t = _descend(
                 lambda t, c=c: float(function(t)[c]),  # type: ignore[misc]
                 (times[i], times[i + 1]),
@@ -83,7 +89,8 @@ def _descend(
     """Follow the change that stands out, down to two neighbouring numbers."""
     (a, b), (fa, fb) = between, ends
     wide = math.inf  # the change of an interval that is nearly resolved
-    while True:
+    smooth = 0  # for how many closer looks nothing has stood out
+    while smooth < 2:
         if b - a > _RESOLVED * spacing:
             times = _points(a, b, _PARTS)
         else:
@@ -94,18 +101,36 @@ def _descend(
         size = np.abs(change)
         if size.max() <= least:
             return None
-        i = int(np.argmax(_standing_out(change) + 1e-6 * size))
+        sharp = _standing_out(change)
+        smooth = smooth + 1 if sharp.max() <= least and wide == math.inf else 0
+        i = int(np.argmax(sharp + 1e-6 * size))
         a, b, fa, fb = times[i], times[i + 1], values[i], values[i + 1]
         if b <= math.nextafter(a, math.inf):
             return b if size[i] > max(least, 0.5 * wide) else None
+    return None
 
 
 def _standing_out(change: Array) -> Array:
-    """By how much each change differs from what is usual around it (the median of five)."""
+    """By how much each change differs from the lines through pairs of changes around it, leaving out pairs with a jump.
+
+    Of the six pairs of its four neighbours, three have no part in a single other jump: the third smallest difference counts.
+    """
     n = len(change)
-    first = np.clip(np.arange(n) - 2, 0, max(n - 5, 0))
-    around = change[np.minimum(first[:, None] + np.arange(min(n, 5)), n - 1)]
-    return np.abs(change - np.median(around, axis=1))
+    if n < 5:
+        return np.abs(change - np.median(change))
+    place, a, b = _pairs(n)
+    line = change[a] + (change[b] - change[a]) * (place[:, None] - a) / (b - a)
+    return np.sort(np.abs(change[:, None] - line), axis=1)[:, 2]
+
+
+@cache
+def _pairs(n: int) -> tuple[Ints, Ints, Ints]:
+    """Numbers (n,) of intervals, and for each the first and second of the pairs (n, 6) of its neighbours."""
+    place = np.arange(n)
+    window = np.clip(place - 2, 0, n - 5)[:, None] + np.arange(5)
+    others = window[window != place[:, None]].reshape(n, 4)
+    first, second = np.triu_indices(4, 1)
+    return place, others[:, first], others[:, second]
 
 
 def _points(a: float, b: float, n: int) -> list[float]:
