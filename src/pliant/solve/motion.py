@@ -232,7 +232,10 @@ class MotionSet:
 
     def cables_at(self, t: float) -> dict[int, tuple[float, float]]:
         """Prescribed lengths [m] of tendons and their rates [m/s], by their number."""
-        return {k: (float(length[0]), float(rate[0])) for (length, rate, _), k in ((track(t), k) for track, k in self.tendons)}
+        return {
+            k: (float(length[0]), float(rate[0]))
+            for (length, rate, _), k in ((track(t), k) for track, k in self.tendons)
+        }
 
     def start_tensions(self, t: float, q: Array, v: Array, u: Array, tau: Array) -> dict[int, float]:
         """Tensions at the start of a motion, by the number of their input: those with which ``ℓ̈ = L̈``."""

@@ -27,7 +27,20 @@ from .run import EventFunction, Run, event_functions
 __all__ = ["simulate"]
 
 Array = NDArray[np.float64]
-Method = Literal["auto", "esdirk3", "esdirk5", "generalized-alpha", "newmark", "hht", "bdf", "radau", "lsoda", "rk45", "dop853", "cvode"]
+Method = Literal[
+    "auto",
+    "esdirk3",
+    "esdirk5",
+    "generalized-alpha",
+    "newmark",
+    "hht",
+    "bdf",
+    "radau",
+    "lsoda",
+    "rk45",
+    "dop853",
+    "cvode",
+]
 
 
 def simulate(

@@ -4,7 +4,7 @@ For a state (q₀, v₀, a₀) with r = 0 and a tableau (aᵢⱼ, bⱼ, cᵢ) wh
 
 ``Vᵢ = v₀ + h Σ aᵢⱼ Aⱼ``,  ``Xᵢ = h Σ aᵢⱼ Kⱼ``,  ``Kᵢ = T(−Xᵢ)⁻¹ Vᵢ``,  ``Qᵢ = q₀ ⊕ Xᵢ``,  ``r(Qᵢ, Vᵢ, Aᵢ, u(t + cᵢh)) = 0``,
 
-and the errors ``h Σ (b − b̂)ⱼ Kⱼ``, ``h Σ (b − b̂)ⱼ Aⱼ``. Constraints are kept as rates at the stages (index 2) and as values at the
+(a zero on its diagonal makes the last stage an explicit end, as for the midpoint rule), and the errors ``h Σ (b − b̂)ⱼ Kⱼ``, ``h Σ (b − b̂)ⱼ Aⱼ``. Constraints are kept as rates at the stages (index 2) and as values at the
 end, by projection: index 3 loses an order in velocities and forces.
 """
 
@@ -31,7 +31,7 @@ from ..slots import (
     MARCH_RATE,
     MARCH_SIZE,
     MARCH_STAGE,
-    MARCH_T,
+    NEWTON_MOVE,
     NEWTON_RESIDUAL,
     NEWTON_STEP,
     OPTION_ATOL,
@@ -42,7 +42,7 @@ from .factors import solve_tangent
 from .newton import CONVERGED, EXHAUSTED, OPEN, SINGULAR
 from .prescribed import clear_known
 from .residual import residual
-from .stages import factor_at, solve_stage, stage_problem
+from .stages import factor_at, put_stage, refine, solve_stage, stage_problem
 
 APART = 0.08  # of a step: accelerations closer than this do not serve a predictor together
 OLD = 2.5  # steps: older ones do not serve it
@@ -155,6 +155,18 @@ def begin_stage(problem, tape, i, h):
 
 
 @routine
+def explicit_stage(problem, tape, i, factors, held):
+    """A stage that follows from the others: the end of a step whose method is not stiffly accurate; its acceleration from its forces."""
+    c, work = problem.c, problem.work
+    for k in range(tape.a.shape[1]):
+        tape.a[i, k] = tape.a[i - 1, k]
+        work.newton[NEWTON_MOVE, k] = tape.base[1, k]
+    put_stage(c, work, tape, i, 0.0)
+    if not held:
+        refine(problem, tape, i, factors)
+
+
+@routine
 def all_stages(problem, tape, factors, held, attempt, h, p):
     """Solve stage after stage.
 
@@ -171,6 +183,9 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
             return SINGULAR
     for i in range(1, s):
         begin_stage(problem, tape, i, h)
+        if tape.tableau[i, i] == 0.0:
+            explicit_stage(problem, tape, i, factors, held)
+            continue
         predict(tape, i, h, attempt > 0, p)
         status = solve_stage(problem, tape, i, factors, held, attempt > 0, g, p)
         if status == EXHAUSTED and attempt == 0 and p[MARCH_STAGE] < i - 1.0:
@@ -288,7 +303,10 @@ def esdirk_step(problem, tape, factors, h, p):
     if status != CONVERGED:
         p[MARCH_FACTORED] = 0.0
         return status
-    if held and not project(stage_problem(problem, tape, last), tape.q[last], tape.v[last], work.newton[NEWTON_STEP]) < OPEN:
+    if (
+        held
+        and not project(stage_problem(problem, tape, last), tape.q[last], tape.v[last], work.newton[NEWTON_STEP]) < OPEN
+    ):
         p[MARCH_FACTORED] = 0.0
         return EXHAUSTED
     estimate(problem, tape, factors, h, p)

@@ -54,7 +54,7 @@ from .balance import power_balance
 from .constraints import holds
 from .esdirk import esdirk_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
-from .stages import ONE, refine_start, stage_problem
+from .stages import ONE, refine, stage_problem
 from .tape import ARRIVED, FULL, SLOW, TOLD_TO_STOP, TOO_SHORT
 
 EVERY = 4  # steps between two looks at the energy while nothing supplies any
@@ -72,9 +72,7 @@ def ask(problem, tape, program, h, p):
         tape.times[i] = p[MARCH_T] + tape.tableau[s + 1, i] * h
     tape.times[s - 1] = p[MARCH_T] + h
     if tape.address[0] != 0:
-        call_load(
-            tape.address[0], s, SAMPLE, tape.times, tape.inputs, tape.known, tape.q[0], tape.v[0], tape.v[0]
-        )
+        call_load(tape.address[0], s, SAMPLE, tape.times, tape.inputs, tape.known, tape.q[0], tape.v[0], tape.v[0])
         if not tape.times[0] > -np.inf:
             return False
     elif program.entry.shape[0] > 0:
@@ -174,7 +172,7 @@ def accept(problem, tape, factors, p):
     p[MARCH_PAST] = 1.0
     p[MARCH_STEPS] += 1.0
     if p[MARCH_FORM] > 0.0 and not holds(problem.work):
-        refine_start(problem, tape, factors)
+        refine(problem, tape, 0, factors)
     look(problem, tape, row, p)
 
 

@@ -278,14 +278,14 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
 
 
 @routine
-def refine_start(problem, tape, factors):
-    """The acceleration at the start of a step from the forces there: what Newton's remainder left of error is not handed on."""
-    t, work, c, loads, _fronts, u, tau = stage_problem(problem, tape, 0)
+def refine(problem, tape, i, factors):
+    """The acceleration of stage i from the forces there: what Newton's remainder left of error is not handed on."""
+    t, work, c, loads, _fronts, u, tau = stage_problem(problem, tape, i)
     r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
-    residual(t, work, c, loads, tape.q[0], tape.v[0], tape.a[0], u, tau, r)
+    residual(t, work, c, loads, tape.q[i], tape.v[i], tape.a[i], u, tau, r)
     clear_known(c, r)
     for k in range(step.shape[0]):
         step[k] = -r[k]
-    if without_mass(problem, tape, factors, tape.q[0], step):
+    if without_mass(problem, tape, factors, tape.q[i], step):
         for k in range(step.shape[0]):
-            tape.a[0, k] += step[k]
+            tape.a[i, k] += step[k]

@@ -29,7 +29,9 @@ class Tape(NamedTuple):
     base: F2  # (2, nv) velocity and chart of a stage without its own acceleration
     past: F2  # (s, nv) accelerations of the last step's stages
     past_times: F1  # (s,) when they were [s]
-    weights: F2  # (3, nv) tolerated errors of coordinates and velocities; frequencies [1/s] below which velocities count
+    weights: (
+        F2  # (3, nv) tolerated errors of coordinates and velocities; frequencies [1/s] below which velocities count
+    )
     error: F2  # (2, nv) estimated errors of coordinates and velocities
     moved: F1  # (nq,) scratch
     mass: F3  # (2, nv, nv) M where the tangent was factored, and factors of another; along the tree (1, store)

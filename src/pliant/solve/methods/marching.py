@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from ..._call import PROTOTYPE
 from ...kernels import engine, slots
 from ...kernels.packing import pack, view_of
-from ...kernels.program import Program, assemble
+from ...kernels.program import assemble
+from ...kernels.recursion import kinematics
 from ...kernels.solve import tape as kernel_tape
 from ...kernels.solve.march import SAMPLE
 from ...kernels.solve.newton import EXHAUSTED, SINGULAR
 from ...kernels.solve.tape import Tape
-from ...kernels.recursion import kinematics
 from ...system import Given, System
 from ...system.dynamics import step_storage
 from ..closure import constrained_acceleration
@@ -56,7 +56,9 @@ class Marching(Integrator):
         self._error: BaseException | None = None
         self._subdivided: list[tuple[float, int]] = []
         self._jumps: list[tuple[float, str]] = []
-        self._parts: tuple[float, float, int] | None = None  # of a constant step: where it begins and ends, into how many
+        self._parts: tuple[float, float, int] | None = (
+            None  # of a constant step: where it begins and ends, into how many
+        )
         self._begin: Steps
         self._count = self._explicit = 0
         self._S, tree = step_storage(self.system, problem.solver)
