@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._call import INTERPRETED
-from .._jit import inline, routine
+from .._jit import inline, kernel, routine
 from .layout import F1, F2, I2, Floats
+from .packing import unpacker
 
 
 def _codes(*values: int) -> tuple[Any, ...]:
@@ -71,6 +72,9 @@ class Program(NamedTuple):
     code: I2  # (instructions, 2)
     numbers: F1  # (numbers,) constants of formulas
     stack: F1  # (deepest,) scratch
+
+
+_unpack = unpacker(Program, 0)
 
 
 class Pieces(NamedTuple):
@@ -351,3 +355,13 @@ def _quotient(a, b):
 
 if INTERPRETED:  # numpy would warn of what is meant
     evaluate = np.errstate(all="ignore")(evaluate)
+
+
+@kernel
+def evaluate_rows(ints, floats, times, out):
+    """`evaluate` at many times: out (m, n) holds the constants before. Returns the first row with an entry that is wrong, or GOOD."""
+    program = _unpack(ints, floats)
+    for k in range(times.shape[0]):
+        if evaluate(program, times[k], np.int64(0), out[k]) != GOOD:
+            return np.int64(k)
+    return GOOD

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.program import Code, Pieces, Program, assemble
+from ..kernels.packing import pack
+from ..kernels.program import GOOD, evaluate_rows, Code, Pieces, Program, assemble
 from ..model.signal import Signal
 from ..model.validate import finite
 from ..system import System
@@ -169,6 +170,24 @@ class Drive:
         tau : ndarray, shape (nv,)
         """
         return self._u(t, q, v, side), self._tau(t, q, v, side)
+
+    def rows(self, times: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """u (m, nu) and tau (m, nv) at m times and states, in compiled code unless there is a Python function."""
+        m, nu = len(times), self.system.nu
+        program = self.program
+        if program is not None:
+            out = np.tile(program.constant, (m, 1))
+            if not len(program.entry) or evaluate_rows(*self._packed, times, out) == GOOD:
+                return out[:, :nu], out[:, nu:]
+        rows = [self(t, *state) for t, *state in zip(times.tolist(), q, v)]
+        u, tau = (np.array(part).reshape(m, -1) for part in zip(*rows))
+        return u, tau
+
+    @property
+    def _packed(self) -> tuple[NDArray[np.int64], Array]:
+        """The program for a kernel, with a stack of its own."""
+        packed = pack([(self.program, False)])
+        return packed.ints, packed.floats
 
     def _limit(self, function: Callable[[float], Any], t: float, side: int) -> Any:
         """The limit of a function of t; side is −1 or 1."""

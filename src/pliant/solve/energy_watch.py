@@ -100,8 +100,14 @@ class EnergyWatch:
             return False
         return not len(self._known) or not v[self._known].any()
 
+    @property
+    def level(self) -> int:
+        """What an integrator may measure by itself: 1 for energies now and then, 2 for energies and power of every step."""
+        return 2 if self._open else 1
+
     def see(self, steps: Steps) -> None:
         """Look at the states after accepted steps."""
+        measured = bool(np.isfinite(steps.energy[1:, 0]).any())
         for k in range(1, len(steps.t)):
             t, (q, v, a, u, tau, multipliers) = float(steps.t[k]), (x[k] for x in steps[1:7])
             self._given = Given(multipliers)
@@ -115,7 +121,7 @@ class EnergyWatch:
                 self._motion = max(self._motion, self._parts.kinetic)
             else:
                 self._count += 1
-                if self._count % self.EVERY == 0:
+                if np.isfinite(self._measured[0]) if measured else self._count % self.EVERY == 0:
                     self._see_closed(q, v, a, u, tau)
             self._t = t
 

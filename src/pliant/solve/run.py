@@ -81,19 +81,14 @@ class Run:
             self._next = 1
         self._safe = first
         self._energy = EnergyWatch(system, first, problem.atol)
+        stepper.watch = self._energy.level
         self._rtol = problem.rtol
-
-    def _inputs(self, times: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        """Inputs and forces at times between steps."""
-        rows = [self.drive(t, *state) for t, *state in zip(times.tolist(), q, v)]
-        u, tau = zip(*rows)
-        return np.array(u).reshape(len(times), -1), np.array(tau).reshape(len(times), -1)
 
     def _between(self, times: Array) -> Rows:
         """What is to be stored at times within the last steps; unknown forces are interpolated linearly."""
         s, steps = self.stepper, self.stepper.taken
         q, v, a = s.states(times)
-        u, tau = self._inputs(times, q, v)
+        u, tau = self.drive.rows(times, q, v)
         k = np.clip(np.searchsorted(steps.t, times, side="left") - 1, 0, len(steps.t) - 2)
         share = ((times - steps.t[k]) / (steps.t[k + 1] - steps.t[k]))[:, None]
         for index in s.tensions:
@@ -110,7 +105,7 @@ class Run:
             if n > 1:
                 self.stored.append(Rows(*(x[1:n] for x in steps[:7])))
                 if self.drive.feedback:
-                    u, tau = self._inputs(steps.t[1:n], steps.q[1:n], steps.v[1:n])
+                    u, tau = self.drive.rows(steps.t[1:n], steps.q[1:n], steps.v[1:n])
                     u[:, list(self.stepper.tensions)] = steps.u[1:n, list(self.stepper.tensions)]
                     self.stored[-1] = self.stored[-1]._replace(u=u, tau=tau)
             return
@@ -188,6 +183,7 @@ class Run:
                     return self._stopped(stop)
                 self._safe = Steps(*(x[-1:] for x in steps))
                 self._energy.see(steps)
+                s.watch = self._energy.level
             if failure is not None:
                 return failure
             if self._energy.hopeless:

@@ -36,6 +36,7 @@ from ..slots import (
     MARCH_LOOKED,
     MARCH_ORDER,
     MARCH_PAST,
+    MARCH_PROBE,
     MARCH_RATE,
     MARCH_REFUSED,
     MARCH_REJECTED,
@@ -58,7 +59,8 @@ from .stages import ONE, refine, stage_problem
 from .tape import ARRIVED, FULL, SLOW, TOLD_TO_STOP, TOO_SHORT
 
 EVERY = 4  # steps between two looks at the energy while nothing supplies any
-SWITCHES = 64.0  # longest stretch of steps in explicit form
+SWITCHES = 256.0  # longest stretch of steps in explicit form
+GOOD_STEPS = 8.0  # without a failure, after which the residual form is trusted again
 REFUSALS = 3.0  # rejections by error in a row after which Python looks for a jump of the inputs
 LEFT, RIGHT = np.int64(-1), np.int64(1)  # a step that ends at a jump does not see it
 SAMPLE = np.int64(1)  # what a function of inputs is asked for: all stages at once
@@ -213,20 +215,27 @@ def after_success(h, p):
     else:
         p[MARCH_H] = h
     p[MARCH_H_OLD], p[MARCH_ERROR_OLD] = h, error
-    p[MARCH_AFTER] = p[MARCH_REFUSED] = p[MARCH_FAILED] = 0.0
+    p[MARCH_AFTER] = p[MARCH_REFUSED] = 0.0
     p[MARCH_TRUST] *= 1.2
     if p[MARCH_RATE] > 0.5:
         p[MARCH_FACTORED] = 0.0  # stale
+    after_form(p)
+
+
+@routine
+def after_form(p):
+    """Which form of Newton's iteration the next step has: after a stretch in explicit form the residual one is tried again."""
     if p[MARCH_FORM] > 0.0:
         p[MARCH_EXPLICIT] += 1.0
         p[MARCH_FORM] -= 1.0
         if p[MARCH_FORM] == 0.0:
-            p[MARCH_FACTORED] = 0.0
-    else:
-        p[MARCH_GOOD] += 1.0
-        if p[MARCH_GOOD] >= 8.0:
-            p[MARCH_GOOD] = 0.0
-            p[MARCH_SWITCH] = max(0.5 * p[MARCH_SWITCH], 2.0)
+            p[MARCH_FACTORED] = p[MARCH_GOOD] = p[MARCH_FAILED] = 0.0
+            p[MARCH_PROBE] = 1.0
+        return
+    p[MARCH_GOOD] += 1.0
+    if p[MARCH_GOOD] >= GOOD_STEPS:
+        p[MARCH_GOOD] = p[MARCH_PROBE] = p[MARCH_FAILED] = 0.0
+        p[MARCH_SWITCH] = max(0.5 * p[MARCH_SWITCH], 2.0)
 
 
 @routine
@@ -236,19 +245,21 @@ def after_rejection(converged, h, p):
     p[MARCH_AFTER] = 1.0
     if converged:
         p[MARCH_REFUSED] += 1.0
-        p[MARCH_FAILED] = 0.0
         p[MARCH_H] = h * max(0.2, 0.9 * p[MARCH_ERROR] ** (-1.0 / p[MARCH_ORDER]))
         return
     p[MARCH_FAILURES] += 1.0
-    p[MARCH_FAILED] += 1.0
-    p[MARCH_FACTORED] = 0.0
+    p[MARCH_FACTORED] = p[MARCH_GOOD] = 0.0
+    if p[MARCH_FORM] == 0.0:
+        p[MARCH_FAILED] += 1.0
+        if p[MARCH_PROBE] != 0.0 or p[MARCH_FAILED] >= 2.0:
+            p[MARCH_FORM] = p[MARCH_SWITCH]
+            p[MARCH_SWITCH] = min(2.0 * p[MARCH_SWITCH], SWITCHES)
+            p[MARCH_FAILED] = 0.0
+            p[MARCH_TRUST] = np.inf
+            p[MARCH_H] = h  # the same step again
+            return
     p[MARCH_H] = 0.4 * h
     p[MARCH_TRUST] = 0.7 * h
-    if p[MARCH_FORM] == 0.0 and p[MARCH_FAILED] >= 2.0:
-        p[MARCH_TRUST] = np.inf
-        p[MARCH_FORM] = p[MARCH_SWITCH]
-        p[MARCH_SWITCH] = min(2.0 * p[MARCH_SWITCH], SWITCHES)
-        p[MARCH_GOOD] = p[MARCH_FAILED] = 0.0
 
 
 @routine

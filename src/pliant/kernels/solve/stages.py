@@ -21,6 +21,7 @@ from ..recursion.composite import mass_matrix
 from ..recursion.dynamics import newton_euler
 from ..recursion.forward import forward
 from ..slots import (
+    MARCH_CONSTANT,
     MARCH_FACTORED,
     MARCH_FACTORISATIONS,
     MARCH_FORCES,
@@ -45,6 +46,7 @@ from .residual import residual
 from .tape import TOLD_TO_STOP
 
 ZERO, ONE = np.int64(0), np.int64(1)
+SHARPER = 0.05  # how much closer the explicit form must come: what is left lies where the mass matrix is weak, as energy
 FEEDBACK = np.int64(2)  # address[0] gives inputs that depend on the state: asked for in every iteration
 
 
@@ -244,6 +246,8 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
     work, c = problem.work, problem.c
     A, step = tape.a[i], work.newton[NEWTON_STEP]
     kappa, limit = p[OPTION_NEWTON], int(p[OPTION_LIMIT])
+    if p[MARCH_FORM] > 0.0 and p[MARCH_CONSTANT] == 0.0:
+        kappa *= SHARPER
     eta = max(p[MARCH_RATE], 1e-16) ** 0.8
     previous = 0.0
     for k in range(A.shape[0]):

@@ -253,6 +253,7 @@ class Marching(Integrator):
         while self._breaks[0] <= self.t:
             self._breaks.pop(0)
         p[slots.MARCH_END] = min(end, self._breaks[0]) if self._parts is None else self._parts[1]
+        p[slots.MARCH_WATCH] = self.watch
         self.clock.check()
         space, system = self._space, self.system
         p[slots.MARCH_REJECTED : slots.MARCH_EXPLICIT + 1] = 0.0
