@@ -37,11 +37,11 @@ def _add(info: LinkInfo, K: Array, D: Array, rest: Array) -> None:
     own = slice(v0, v0 + joint.nv)
     if joint.nv:
         D[own, own] = joint.damping_matrix
-    if joint.group is None:
-        K[own, own] = joint.stiffness_matrix
-        rest[q0 : q0 + joint.nq] = joint.rest_position
-    else:
-        rest[q0 : q0 + joint.nq] = joint.group.neutral()
+        if joint.group is None:
+            K[own, own] = joint.stiffness_matrix
+            rest[q0 : q0 + joint.nq] = joint.rest_position
+        else:
+            rest[q0 : q0 + joint.nq] = joint.group.neutral()
     if isinstance(info.link.content, Rod):
         assert info.steps is not None
         rod = rod_matrices(info.link.content, info.steps, info.integrals)
@@ -108,7 +108,7 @@ def write_resistance(internal: Internal, assembly: Assembly) -> bool:
 
 
 def _springs(assembly: Assembly) -> list[ManifoldJoint]:
-    return [joint for joint in assembly.spatial if np.any(joint.joint.stiffness_matrix)]
+    return [joint for joint in assembly.spatial if np.any(joint.joint.stiffness)]
 
 
 def _spring_tables(springs: list[ManifoldJoint]) -> tuple[Array, Array]:
