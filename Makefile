@@ -32,6 +32,8 @@ docs: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/questions.py
+	$(BIN)/python benchmarks/parameters.py
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/integrators.py --quick
 	$(BIN)/python benchmarks/loads.py

@@ -48,7 +48,7 @@ def tasks_of(system: pl.System):
         "∂ID/∂v": velocity_derivative,
         "[001] all six": lambda: pl.composite_matrices(system, q, v),
         "equation of motion": lambda: pl.equation_of_motion(system, q, v),
-        "projected, compiled": lambda: projection.projected_dynamics(system._tables, work, q, v, a, J, tau, mass),
+        "projected, compiled": lambda: projection.projected_dynamics(system._model.tables, work, q, v, a, J, tau, mass),
         "projected": lambda: pl.projected_matrices(system, q, v),
         "reconstruct": lambda: pl.reconstruct(system, q, v),
     }

@@ -47,7 +47,7 @@ def loaded_inverse_dynamics(
     """ID minus the forces of all loads, (nv,), complex; with forces of loop joints."""
     q, v, a, u = (np.ascontiguousarray(x, dtype=complex) for x in (q, v, a, u))
     out, r = np.zeros((2, system.nv), complex)
-    t, work = system._tables, system.make_work(complex)
+    t, work = system._model.tables, system.make_work(complex)
     work.multiplier[:] = 0.0 if multipliers is None else multipliers
     start(t, work, q, v, a)
     for family in system.families:

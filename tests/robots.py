@@ -133,6 +133,8 @@ def complex_step(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray)
         manifold.integrate_q(c.shift, c.spatial, q.astype(complex), d, qc)
         for m, args in enumerate(((qc, v, a), (q, v + d, a), (q, v, a + d))):
             tau = np.zeros(nv, complex)
-            dynamics.inverse_dynamics(system._tables, work, *(np.ascontiguousarray(x, complex) for x in args), tau)
+            dynamics.inverse_dynamics(
+                system._model.tables, work, *(np.ascontiguousarray(x, complex) for x in args), tau
+            )
             out[m, :, k] = tau.imag / h
     return out[0], out[1], out[2]

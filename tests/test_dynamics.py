@@ -273,7 +273,7 @@ def kane(case: Case) -> tuple[np.ndarray, np.ndarray]:
     n = case.system.nv
     tau, M = np.zeros(n), np.zeros((n, n))
     work = layout.make_work(case.system.tables)
-    projection.projected_dynamics(case.system._tables, work, case.q, case.v, case.a, np.zeros((6, n)), tau, M)
+    projection.projected_dynamics(case.system._model.tables, work, case.q, case.v, case.a, np.zeros((6, n)), tau, M)
     return tau, M
 
 

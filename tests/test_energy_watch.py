@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.kernels import engine
+from pliant.kernels import engine, slots
 from pliant.solve.energy_watch import EnergyWatch
 from robots import SILICONE
 
@@ -43,18 +43,20 @@ def test_energies_and_power_are_those_of_the_system() -> None:
     q, v, a = system.random(rng, scale=0.3), *rng.normal(size=(2, system.nv))
     u, tau = np.array([2.0]), rng.normal(size=system.nv)
     p = np.zeros(engine.PARAMETERS)
-    p[0] = 1.0
+    p[slots.OPTION_POWER] = 1.0
     system.run_job(engine.BALANCE, q, v, a, u, tau, p=p)
     energies = system.kinetic_energy(q, v), system.gravitational_energy(q), system.elastic_energy(q)
-    assert p[16:19] == pytest.approx(energies, rel=1e-13)
+    assert p[[slots.REPORT_KINETIC, slots.REPORT_GRAVITATIONAL, slots.REPORT_ELASTIC]] == pytest.approx(
+        energies, rel=1e-13
+    )
     inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q)
-    assert p[20] == pytest.approx(float(v @ (inner - system.residual(q, v, a, u, tau))), rel=1e-12)
+    assert p[slots.REPORT_POWER] == pytest.approx(float(v @ (inner - system.residual(q, v, a, u, tau))), rel=1e-12)
     # the potential of tension and dead force has the work of these as its derivative
     h = 1e-6
     values = []
     for sign in (1, -1):
         system.run_job(engine.BALANCE, system.integrate(q, sign * h * v), v, a, u, p=p)
-        values.append(p[19])
+        values.append(p[slots.REPORT_LOADS])
     others = system.residual(q, 0 * v, 0 * a) - system.residual(q, 0 * v, 0 * a, u)
     push = float(system.jacobian("tip", q, reference="world")[3:] @ v @ np.array([0.3, 0.1, 0.2]))
     assert (values[0] - values[1]) / (2 * h) == pytest.approx(-float(others @ v) - push, rel=1e-6)

@@ -9,7 +9,7 @@ import pliant as pl
 from extending.cubic import CubicSpring
 from extending.spring import SlidingSpring
 from load_robots import branched, check_tangents, state
-from pliant.kernels import engine
+from pliant.kernels import engine, slots
 
 
 def sprung() -> pl.Robot:
@@ -47,7 +47,7 @@ def test_a_family_from_outside():
     energy = 20.0 * lengths[0] @ lengths[0] + 12.5 * lengths[1] @ lengths[1]
     p = np.zeros(engine.PARAMETERS)
     system.run_job(engine.BALANCE, q, v, a, u, p=p)
-    assert p[19] == pytest.approx(energy, rel=1e-13)
+    assert p[slots.REPORT_LOADS] == pytest.approx(energy, rel=1e-13)
 
 
 def test_a_family_from_outside_in_solvers_and_files(tmp_path):

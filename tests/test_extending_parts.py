@@ -2,7 +2,11 @@
 
 import ast
 import inspect
+import os
 import re
+import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from math import comb, pi
 from pathlib import Path
@@ -126,6 +130,47 @@ def test_the_page_shows_what_is_tested(part):
         node.name: ast.dump(node) for code in blocks for node in ast.parse(code).body if isinstance(node, ast.ClassDef)
     }
     assert shown[part.__name__] == ast.dump(ast.parse(inspect.getsource(part)).body[0])
+
+
+def patched(root: Path, diff: str) -> None:
+    """Apply a diff whose hunks have no numbers."""
+    for part in re.split(r"^--- a/.*\n", diff, flags=re.MULTILINE)[1:]:
+        head, *hunks = part.split("@@\n")
+        path = root / head.removeprefix("+++ b/").strip()
+        text = path.read_text(encoding="utf-8")
+        for hunk in hunks:
+            lines = hunk.splitlines(keepends=True)
+            old, new = ("".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+            assert text.count(old) == 1, hunk
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+
+
+def test_a_joint_of_the_package_is_a_file_and_its_export(tmp_path):
+    """The diff of the page, applied to a copy of the package: names, units, parameters, files and schema follow."""
+    here = Path(pl.__file__).parent
+    shutil.copytree(here, tmp_path / "src" / "pliant", ignore=shutil.ignore_patterns("__pycache__", "static"))
+    (diff,) = re.findall(r"```diff\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    patched(tmp_path, diff)
+    head = "from dataclasses import dataclass\n\nfrom ..pose import AxisLike\nfrom .base import Joint, turn\n"
+    code = f'"""Two hinges."""\n\n{head}\n__all__ = ["OffsetUniversal"]\n\n\n{inspect.getsource(OffsetUniversal)}'
+    (tmp_path / "src/pliant/model/joints/offset_universal.py").write_text(code, encoding="utf-8")
+    script = """
+import pliant as pl
+robot = pl.Robot("wrist")
+robot.add_body("hand", joint=pl.OffsetUniversal("y", "z", offset=0.04, stiffness=(2.0, 0.5)), mass=0.3)
+robot.save("wrist.yaml")
+again = pl.load_model("wrist.yaml").robot
+assert again.links == robot.links
+assert again.links[0].joint.dof_names == ("angle1", "angle2")
+assert again.parameters.units["hand.joint.stiffness.angle1"] == "N m/rad"
+assert "OffsetUniversal" in str(pl.io.schema())
+print(pl.__file__)
+"""
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert run.stdout.startswith(str(tmp_path)), run.stderr
 
 
 def test_the_registries_hold_all_parts():

@@ -117,7 +117,7 @@ def mass_rate(system: pl.System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         a = zero.copy()
         if k < n:
             a[k] = 1.0
-        dynamics.inverse_dynamics(system._tables, work, there, zero, a, out[k])
+        dynamics.inverse_dynamics(system._model.tables, work, there, zero, a, out[k])
     return (out[:n] - out[n]).imag.T / h
 
 

@@ -6,8 +6,8 @@ that maps names to rows of that table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..kernels import layout
 from ..kernels.algebra.manifold import GROUPS
-from ..kernels.layout import BALL, FREE, GENERAL, MASSLESS, RIGID, ROD, SCREW, Tables
+from ..kernels.layout import BALL, FREE, GENERAL, MASSLESS, ROD, SCREW, Tables
 from ..model.joints import Group, Joint
 from ..model.links import Body, Frame, Link, Rod
 from ..model.pose import Pose
@@ -25,9 +25,10 @@ from ..model.rods.quadrature import SAME_POINT, Grid
 from ..model.units import dofs
 from .families.water import added_mass, move_matrix
 from .loading import Loading, build_loading, points_of_interest
+from .masses import Masses
 from .places import Anchor, Places
-from .resistance import Resistance, resist
-from .rods import RodIntegrals, RodSteps, block_integrals, rod_integrals, rod_steps, step_rows
+from .resistance import Resistance, resist, revise_resistance
+from .rods import RodIntegrals, RodSteps, block_integrals, rod_integrals, rod_mass, rod_steps, step_rows
 
 __all__ = [
     "Assembly",
@@ -35,10 +36,12 @@ __all__ = [
     "ManifoldJoint",
     "anchor_of",
     "assemble",
+    "reassemble",
 ]
 
 Array = NDArray[np.float64]
 HERE = Pose()
+NOTHING = np.zeros((6, 6))  # the inertia of a step without mass
 Emission = Iterator[Any]  # of the emissions that must be done before it goes on
 _BLOCKS = {"spherical": BALL, "free": FREE}  # kind of block by the name of a joint's group
 
@@ -88,6 +91,7 @@ class Assembly:
     """Everything that `assemble` finds out about a robot."""
 
     tables: Tables
+    masses: Masses
     links: dict[str, LinkInfo]
     nq: int
     nv: int
@@ -119,8 +123,9 @@ class _Builder:
         self.places: list[Pose] = []
         self.steps: list[list[int]] = []
         self.data: list[Array] = []
-        self.inertias: list[Array] = []  # of each step, with the added mass of a fluid
-        self.dry: list[Array] = []  # without
+        self.rod_mass: list[Array] = []  # inertia of each step, of a rod
+        self.body_mass: list[Array] = []  # of bodies that it carries
+        self.fluid_mass: list[Array] = []  # of the fluid around it
         self.phi: list[Array] = []
         self.n_phi = 0
         self.colloc: list[Array] = []
@@ -190,10 +195,10 @@ class _Builder:
     def emit_body(self, link: Link, body: Body, anchor: Anchor) -> Emission:
         """Give the body's inertia to the step that carries it; emit its children."""
         if body.inertia is not None and anchor.step >= 0:
-            self.add_inertia(anchor.step, body.inertia.transformed(anchor.offset).matrix)
+            self.body_mass[anchor.step] = self.body_mass[anchor.step] + body.inertia.transformed(anchor.offset).matrix
         added = added_mass(self.robot, link)
         if added is not None and anchor.step >= 0:
-            self.inertias[anchor.step] += move_matrix(added[0], anchor.offset)
+            self.fluid_mass[anchor.step] = self.fluid_mass[anchor.step] + move_matrix(added[0], anchor.offset)
         self.anchors[link.name] = [anchor]
         for child in self.children.get(link.name, []):
             yield self.emit(child, anchor.then(child.parent.offset))
@@ -212,7 +217,7 @@ class _Builder:
         grid, X = steps.grid, steps.grid.X
         self.grids[link.name] = grid
         rows = step_rows(rod, steps)
-        mass = rod.inertia_at(X) * (grid.weights * rod.length)[:, None, None]
+        mass = rod_mass(rod, grid)
         added = added_mass(self.robot, link, X)
 
         anchors = [anchor]
@@ -236,10 +241,9 @@ class _Builder:
                 self.blocks[-1][layout.COLLOC] = sum(W.size for W in self.colloc)
                 self.colloc.append(block_integrals(rod, grid, start, end, X[start + 1 : end + 1]))
             for i in range(start, end):
-                anchor = self.add_step(rows[i], steps.phi[:, i, columns])
-                self.add_inertia(anchor.step, mass[i + 1])
+                anchor = self.add_step(rows[i], steps.phi[:, i, columns], mass[i])
                 if added is not None:
-                    self.inertias[anchor.step] += added[i + 1] * (grid.weights[i + 1] * rod.length)
+                    self.fluid_mass[-1] = added[i + 1] * (grid.weights[i + 1] * rod.length)
                 anchors.append(anchor)
             for child, x in zip(children, attached):
                 if x > SAME_POINT and int(np.argmin(np.abs(X - x))) == end:
@@ -277,7 +281,7 @@ class _Builder:
         self.col_v += velocities
         self.col_q += coordinates
 
-    def add_step(self, data: Array, phi: Array | None = None) -> Anchor:
+    def add_step(self, data: Array, phi: Array | None = None, mass: Array = NOTHING) -> Anchor:
         """Append a step to the open block."""
         row = [0] * layout.STEP_WIDTH
         row[layout.S_BLOCK] = len(self.blocks) - 1
@@ -288,14 +292,10 @@ class _Builder:
         self.blocks[-1][layout.STEPS] += 1
         self.steps.append(row)
         self.data.append(data)
-        self.inertias.append(np.zeros((6, 6)))
-        self.dry.append(np.zeros((6, 6)))
+        self.rod_mass.append(mass)
+        self.body_mass.append(NOTHING)
+        self.fluid_mass.append(NOTHING)
         return Anchor(len(self.steps) - 1, HERE)
-
-    def add_inertia(self, step: int, M: Array) -> None:
-        """Add mass to a step."""
-        self.inertias[step] += M
-        self.dry[step] += M
 
     # ------------------------------------------------------------ finish
 
@@ -319,14 +319,18 @@ class _Builder:
             spans += runs
         return spans
 
-    def tables(self, loading: Loading) -> Tables:
+    def masses(self) -> Masses:
+        """The inertias of all steps."""
+        stacks = (self.rod_mass, self.body_mass, self.fluid_mass)
+        return Masses(*(np.array(stack).reshape(-1, 6, 6) for stack in stacks))
+
+    def tables(self, loading: Loading, masses: Masses) -> Tables:
         """The finished tables."""
         spans = self.spans()
         carries = {block[layout.PSTEP] for block in self.blocks}
-        loaded = loading.steps
-        carries |= loaded
+        carries |= loading.steps
         data = np.array(self.data).reshape(-1, layout.DATA_WIDTH)
-        kinds = _store_inertias(data, np.array(self.inertias).reshape(-1, 6, 6), np.array(self.dry).reshape(-1, 6, 6))
+        kinds = masses.store(data)
         for i, (row, kind) in enumerate(zip(self.steps, kinds.tolist())):
             row[layout.S_INERTIA] = kind
             row[layout.S_CARRIES] = int(kind != MASSLESS or i in carries)
@@ -336,7 +340,6 @@ class _Builder:
             place[9:] = pose.translation
         col_v = np.array(self.col_v, dtype=np.int64)
         identity = len(col_v) == self.nv and bool(np.array_equal(col_v, np.arange(self.nv)))
-        general = bool(np.any(kinds == GENERAL))
         return Tables(
             block=np.array(self.blocks, dtype=np.int64).reshape(-1, layout.BLOCK_WIDTH),
             place=places,
@@ -348,45 +351,15 @@ class _Builder:
             col_v=col_v,
             col_q=np.array(self.col_q, dtype=np.int64),
             gravity=np.array(self.robot.gravity),
-            flags=np.array(
-                [general, identity, bool(loaded), loading.velocity_loads, bool(loading.coupled)], dtype=np.int64
-            ),
+            flags=_flags(bool(np.any(kinds == GENERAL)), identity, loading),
         )
 
 
-def _store_inertias(data: Array, M: Array, dry: Array) -> NDArray[np.int64]:
-    """Write the steps' inertias M (steps, 6, 6), with added mass, and dry masses into their rows; returns the kinds (steps,)."""
-    kinds = np.full(len(M), int(MASSLESS), dtype=np.int64)
-    heavy = M.any(axis=(1, 2))
-    m = M[:, 3, 3]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        hat = np.where((m > 0)[:, None, None], M[:, :3, 3:] / m[:, None, None], 0.0)
-    com = np.stack([hat[:, 2, 1], hat[:, 0, 2], hat[:, 1, 0]], axis=1)
-    skew = np.zeros((len(M), 3, 3))
-    skew[:, [2, 0, 1], [1, 2, 0]] = com
-    skew[:, [1, 2, 0], [2, 0, 1]] = -com
-    rigid = (
-        heavy
-        & (m > 0)
-        & (dry == M).all(axis=(1, 2))  # gravity does not act on added mass, even if that is isotropic
-        & (np.abs(M[:, 3:, 3:] - m[:, None, None] * np.eye(3)).max(axis=(1, 2)) <= 1e-15 * m)
-        & (np.abs(hat - skew).max(axis=(1, 2)) * m <= 1e-15 * np.abs(M).max(axis=(1, 2)))
+def _flags(general: bool, identity: bool, loading: Loading) -> NDArray[np.int64]:
+    """What the robot has as a whole, see `Tables.flags`."""
+    return np.array(
+        [general, identity, bool(loading.steps), loading.velocity_loads, bool(loading.coupled)], dtype=np.int64
     )
-    kinds[heavy] = int(GENERAL)
-    kinds[rigid] = int(RIGID)
-    central = M[:, :3, :3] + m[:, None, None] * skew @ skew
-    i, j = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
-    data[rigid, layout.D_MASS] = m[rigid]
-    data[rigid, layout.D_COM : layout.D_COM + 3] = com[rigid]
-    data[rigid, layout.D_ROT : layout.D_ROT + 6] = central[:, i, j][rigid]
-    for k in np.flatnonzero(heavy & ~rigid):
-        data[k, layout.D_M6 :] = M[k].ravel()
-        mass = np.trace(dry[k, 3:, 3:]) / 3.0  # gravity acts on this, at the mean of the off-diagonal block
-        data[k, layout.D_MASS] = mass
-        if mass > 0:
-            first = 0.5 * (dry[k, :3, 3:] - dry[k, :3, 3:].T) / mass
-            data[k, layout.D_COM : layout.D_COM + 3] = first[2, 1], first[0, 2], first[1, 0]
-    return kinds
 
 
 def _frozen(array: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -419,6 +392,7 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
         )
     builder.walk()
+    masses = builder.masses()
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
     loading = build_loading(places)
     links = {
@@ -434,7 +408,8 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
         for link in robot.links
     }
     return Assembly(
-        tables=builder.tables(loading),
+        tables=builder.tables(loading, masses),
+        masses=masses,
         links=links,
         nq=builder.nq,
         nv=builder.nv,
@@ -445,6 +420,51 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
         places=places,
         input_names=tuple(own.name for own in loading.inputs),
         notes=(*builder.notes, *loading.notes),
+    )
+
+
+def reassemble(old: Assembly, robot: Robot, rods: Sequence[str]) -> Assembly | None:
+    """The assembly of a robot in which some rods, by name, have another length, section or material.
+
+    Only these rods are made anew, and what acts on the robot. None if that is not enough: other points, or inertias of
+    another kind.
+    """
+    refine, tables, masses, links = old.places.refine, old.tables, old.masses, dict(old.links)
+    data = tables.data.copy()
+    for name in rods:
+        info, link = links[name], robot.link(name)
+        rod, known = link.content, info.steps
+        assert isinstance(rod, Rod)
+        assert known is not None
+        attached = [float(child.parent.X or 0.0) for child in robot.links if child.parent.link == name]
+        named = points_of_interest(robot, name)
+        if rod.integration == "spectral" or added_mass(robot, link, known.grid.X) is not None:
+            return None
+        if rod_steps(robot, link, rod, attached, named, refine, known) is not known:
+            return None
+        steps = np.array([anchor.step for anchor in info.anchors[1:]])
+        rows = step_rows(rod, known)
+        masses = masses.with_rod(steps, rod_mass(rod, known.grid))
+        if not np.array_equal(masses.store(rows, steps), tables.step[steps, layout.S_INERTIA]):
+            return None
+        data[steps] = rows
+        links[name] = replace(info, link=link, integrals=rod_integrals(rod, known))
+    places = replace(old.places, robot=robot, notes=[])
+    loading = build_loading(places)
+    general, identity, *_rest = tables.flags.tolist()
+    if loading.steps != old.loading.steps or not np.array_equal(_flags(general, identity, loading), tables.flags):
+        return None
+    resistance = revise_resistance(old.resistance, links, rods) or resist(links, old.nq, old.nv)
+    notes = old.notes[: len(old.notes) - len(old.loading.notes)]
+    return replace(
+        old,
+        tables=tables._replace(data=data),
+        masses=masses,
+        links=links,
+        resistance=resistance,
+        places=places,
+        loading=loading,
+        notes=(*notes, *loading.notes),
     )
 
 

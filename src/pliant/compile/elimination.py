@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..kernels import layout
 from ..kernels.layout import Tables
-from ..kernels.loads.efforts import Efforts
+from ..kernels.loads.efforts import E_V, Efforts
 from ..kernels.loads.internal import Internal
 from ..kernels.loads.tendons import L_N, L_PHI, L_V, Tendons
 from ..kernels.solve import fronts as layout_of
@@ -130,7 +130,7 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
         return (-1, -1) if b < 0 else (int(front[b, layout_of.ROW]) + place[b][i], place[b][j])
 
     entries = np.array([entry(int(i), int(j)) for i, j in pairs], dtype=np.int64).reshape(-1, 2)
-    driven = np.array([entry(int(v), int(v)) for v in efforts.place[:, 1]], dtype=np.int64).reshape(-1, 2)
+    driven = np.array([entry(int(v), int(v)) for v in efforts.place[:, E_V]], dtype=np.int64).reshape(-1, 2)
     lines = _line_homes(plan, tendons)
     width = int(m.max() + layout_of.MOTION + 1)
     total = int(height.sum())

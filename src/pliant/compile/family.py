@@ -78,7 +78,7 @@ class Family:
         raise NotImplementedError
 
     def settle(self, model: Model) -> None:
-        """Complete its tables, ``model.loads[self.name]``, by what follows from the neutral configuration."""
+        """Complete its tables, ``model.loads[self.name]``, by what follows from the neutral configuration; if it is present."""
 
     # ------------------------------------------------------------ of the tables
 

@@ -122,7 +122,8 @@ def packed_model(robot: Robot, refine: int, assembly: Assembly, old: Model | Non
     packed = pack(groups)
     model = Model(robot, refine, assembly, elimination, packed)
     for family in loading.families:
-        family.settle(model)
+        if family.present(loading.tables[family.name]):
+            family.settle(model)
     return model
 
 

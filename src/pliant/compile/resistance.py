@@ -28,6 +28,7 @@ class Resistance:
     stiffness: Array  # (nv, nv) constant part: rods and scalar joints
     damping: Array  # (nv, nv)
     rest: Array  # (nq,) coordinates of zero elastic force; neutral configuration of manifold joints
+    entries: NDArray[np.int64]  # of these matrices, row after row, that are not both zero
 
 
 def _add(info: LinkInfo, K: Array, D: Array, rest: Array) -> None:
@@ -36,11 +37,11 @@ def _add(info: LinkInfo, K: Array, D: Array, rest: Array) -> None:
     own = slice(v0, v0 + joint.nv)
     if joint.nv:
         D[own, own] = joint.damping_matrix
-    if joint.group is None:
-        K[own, own] = joint.stiffness_matrix
-        rest[q0 : q0 + joint.nq] = joint.rest_position
-    else:
-        rest[q0 : q0 + joint.nq] = joint.group.neutral()
+        if joint.group is None:
+            K[own, own] = joint.stiffness_matrix
+            rest[q0 : q0 + joint.nq] = joint.rest_position
+        else:
+            rest[q0 : q0 + joint.nq] = joint.group.neutral()
     if isinstance(info.link.content, Rod):
         assert info.steps is not None
         rod = rod_matrices(info.link.content, info.steps, info.integrals)
@@ -52,7 +53,7 @@ def resist(links: dict[str, LinkInfo], nq: int, nv: int) -> Resistance:
     K, D, rest = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nq)
     for info in links.values():
         _add(info, K, D, rest)
-    return Resistance(K, D, rest)
+    return Resistance(K, D, rest, np.flatnonzero((K != 0) | (D != 0)))
 
 
 def revise_resistance(old: Resistance, links: dict[str, LinkInfo], changed: Iterable[str]) -> Resistance | None:
@@ -65,7 +66,7 @@ def revise_resistance(old: Resistance, links: dict[str, LinkInfo], changed: Iter
         before = (old.stiffness[own, own] != 0) | (old.damping[own, own] != 0)
         if not np.array_equal(before, (K[own, own] != 0) | (D[own, own] != 0)):
             return None
-    return Resistance(K, D, rest)
+    return Resistance(K, D, rest, old.entries)
 
 
 def _scales(assembly: Assembly) -> Array:
@@ -85,11 +86,11 @@ def _scales(assembly: Assembly) -> Array:
 
 def sparse(resistance: Resistance) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]:
     """Stiffness and damping by rows: where each row starts (nv + 1,), columns, and the entries of both."""
-    K, D = resistance.stiffness, resistance.damping
-    rows, columns = np.nonzero((K != 0) | (D != 0))
+    K, D, entries = resistance.stiffness, resistance.damping, resistance.entries
+    rows, columns = np.divmod(entries, len(K))
     start = np.zeros(len(K) + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=len(K)), out=start[1:])
-    return start, columns.astype(np.int64), K[rows, columns], D[rows, columns]
+    return start, columns, K.take(entries), D.take(entries)
 
 
 def write_resistance(internal: Internal, assembly: Assembly) -> bool:
@@ -98,16 +99,16 @@ def write_resistance(internal: Internal, assembly: Assembly) -> bool:
     if [spring.row for spring in springs] != [tuple(row) for row in internal.springs.tolist()]:
         return False
     resistance = assembly.resistance
-    rows = np.repeat(np.arange(len(internal.start) - 1), np.diff(internal.start))
-    internal.stiffness[:] = resistance.stiffness[rows, internal.column]
-    internal.damping[:] = resistance.damping[rows, internal.column]
+    internal.stiffness[:] = resistance.stiffness.take(resistance.entries)
+    internal.damping[:] = resistance.damping.take(resistance.entries)
     internal.rest[:] = resistance.rest
-    internal.spring_stiffness[:], internal.spring_rest[:] = _spring_tables(springs)
+    if springs:
+        internal.spring_stiffness[:], internal.spring_rest[:] = _spring_tables(springs)
     return True
 
 
 def _springs(assembly: Assembly) -> list[ManifoldJoint]:
-    return [joint for joint in assembly.spatial if np.any(joint.joint.stiffness_matrix)]
+    return [joint for joint in assembly.spatial if np.any(joint.joint.stiffness)]
 
 
 def _spring_tables(springs: list[ManifoldJoint]) -> tuple[Array, Array]:

@@ -4,8 +4,8 @@ What a parameter changes follows from where it is in the description:
 
 * material and other resistance, if no function of X is involved: stiffness and damping of that link;
 * gravity: itself;
-* numbers of an actuator or load that say neither where it acts nor on what: the tables of its family;
-* everything else (lengths, sections, masses, places): all numbers, while grids and basis values of rods are kept.
+* length, section or material of a rod without a fluid: that rod, and the tables of all families;
+* everything else (masses of bodies, places, loads): all numbers, while grids and basis values of rods are kept.
 
 Every table is made by the functions that compiling uses, so the result equals that of compiling the changed robot.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from ..model.links import Link, Rod
 from ..model.parameters import Parameter
 from ..model.robot import Robot
-from .assembly import LinkInfo, assemble
+from .assembly import LinkInfo, assemble, reassemble
 from .degrees import varies
 from .model import Model, packed_model
 from .resistance import resist, revise_resistance, write_resistance
@@ -44,12 +44,25 @@ def _resists(robot: Robot, parameter: Parameter) -> bool:
     return path[1] in ("material", "section") and path[2] in _RESISTANCE
 
 
+def _resizes(robot: Robot, parameter: Parameter) -> bool:
+    """Whether a parameter changes nothing but the rod that has it."""
+    where, key, *path = parameter.path
+    if where != "links" or path[0] != "content":
+        return False
+    return isinstance(robot.links[key].content, Rod) and path[1] in ("length", "section", "material")
+
+
 def revise(old: Model, robot: Robot, changed: Sequence[Parameter]) -> Model:
     """The model of a robot that differs from the old one in these parameters."""
     if all(p.path[0] == "gravity" for p in changed):
         return _other_gravity(old, robot)
     if all(_resists(robot, p) for p in changed):
         return _other_resistance(old, robot, {p.path[1] for p in changed})
+    if all(_resizes(robot, p) for p in changed):
+        rods = sorted({p.path[1] for p in changed})
+        assembly = reassemble(old.assembly, robot, [robot.links[k].name for k in rods])
+        if assembly is not None:
+            return packed_model(robot, old.refine, assembly, old)
     steps = {name: info.steps for name, info in old.assembly.links.items() if info.steps is not None}
     return packed_model(robot, old.refine, assemble(robot, old.refine, steps), old)
 

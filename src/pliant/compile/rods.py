@@ -20,6 +20,7 @@ __all__ = [
     "RodSteps",
     "block_integrals",
     "rod_integrals",
+    "rod_mass",
     "rod_matrices",
     "rod_steps",
     "step_rows",
@@ -182,6 +183,11 @@ def step_rows(rod: Rod, steps: RodSteps) -> Array:
     rows[:, layout.D_XI1 : layout.D_XI1 + 6] = steps.xi[0]
     rows[:, layout.D_XI2 : layout.D_XI2 + 6] = steps.xi[1]
     return rows
+
+
+def rod_mass(rod: Rod, grid: Grid) -> Array:
+    """Inertia of each step of a rod, at its end, (steps, 6, 6)."""
+    return rod.inertia_at(grid.X)[1:] * (grid.weights[1:] * rod.length)[:, None, None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,6 @@ N_LOADED = np.int64(19)  # most columns [N | I | f | K] that ride along with tho
 # columns of `Tables.flags`: any step with a full 6×6 inertia; columns are velocities in order; loads that act on steps;
 # loads that depend on the velocity; loads between two steps
 GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*range(5))
-FLAGS = 5
 
 # entries of `Work.message`: weights of ∂/∂q and ∂/∂v, potential energy and the size of its parts; for the table of contacts
 # the gap up to which they count, and their number
@@ -99,7 +98,7 @@ class Tables(NamedTuple):
     col_v: I1  # (columns,)
     col_q: I1  # (columns,) coordinate of the column, −1 on manifold joints
     gravity: F1  # (3,) m/s²
-    flags: I1  # (FLAGS,) see below
+    flags: I1  # (5,) see above
 
 
 class Work(NamedTuple):

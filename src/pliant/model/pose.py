@@ -35,6 +35,7 @@ AxisLike: TypeAlias = Annotated[str | ArrayLike, DIRECTION]
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _ORTHONORMAL_TOLERANCE = 1e-8
 _ROUNDING = 2e-15  # what is closer to orthonormal than this is taken as it is
+_ONE = np.eye(3)
 _QUATERNION_TOLERANCE = 1e-3  # lets through four printed digits, stops a vector that is no quaternion at all
 
 
@@ -122,7 +123,7 @@ def _rotation_matrix(name: str, value: ArrayLike) -> Array:
     """Return `value` as an orthonormal read-only matrix; error unless it is a rotation within 1e-8."""
     matrix = validate.vector(name, value, (3, 3))
     gram = matrix.T @ matrix
-    error = float(np.max(np.abs(gram - np.eye(3))))
+    error = float(np.abs(gram - _ONE).max())
     if error > _ORTHONORMAL_TOLERANCE:
         raise ValueError(
             f"{name} = {matrix.tolist()} is not a rotation: its columns must be orthonormal, "
@@ -134,9 +135,14 @@ def _rotation_matrix(name: str, value: ArrayLike) -> Array:
             f"{name} = {matrix.tolist()} is a reflection (determinant −1), not a rotation: the determinant "
             "must be +1. Flip the sign of one column to get a right-handed frame."
         )
+    return _orthonormal(matrix, gram, error)
+
+
+def _orthonormal(matrix: Array, gram: Array, error: float) -> Array:
+    """A matrix that is a rotation within 1e-8 as one to rounding, read-only; `gram` is RᵀR, and `error` what it lacks of one."""
     rotation = matrix + 0.0
     if error > _ROUNDING:  # one Newton step towards the nearest rotation, exact to rounding from 1e-8
-        rotation = matrix @ (1.5 * np.eye(3) - 0.5 * gram) + 0.0
+        rotation = matrix @ (1.5 * _ONE - 0.5 * gram) + 0.0
     rotation.flags.writeable = False
     return rotation
 
@@ -243,7 +249,7 @@ class Pose:
     def __matmul__(self, other: Pose | ArrayLike) -> Pose | Array:
         """Compose with a pose, or map points, shape (3,) or (..., 3) [m], to the outer frame."""
         if isinstance(other, Pose):
-            return Pose(self.rotation @ other.translation + self.translation, self.rotation @ other.rotation)
+            return self._then(other)
         try:
             points = np.asarray(other, dtype=np.float64)
         except (TypeError, ValueError):
@@ -254,6 +260,16 @@ class Pose:
                 "Turn a 4×4 matrix into a pose with as_pose first."
             )
         return points @ self.rotation.T + self.translation
+
+    def _then(self, other: Pose) -> Pose:
+        """The product; both are poses, so nothing is checked again."""
+        place, turned = self.rotation @ other.translation + self.translation, self.rotation @ other.rotation
+        place.flags.writeable = False
+        gram = turned.T @ turned
+        pose = object.__new__(Pose)
+        object.__setattr__(pose, "translation", place)
+        object.__setattr__(pose, "rotation", _orthonormal(turned, gram, float(np.abs(gram - _ONE).max())))
+        return pose
 
     def inverse(self) -> Pose:
         """Return the pose of the outer frame in this one."""

@@ -475,7 +475,7 @@ class Robot:
         """A robot that can be extended without changing this one."""
         other = object.__new__(type(self))
         for name, value in vars(self).items():
-            setattr(other, name, value.copy() if isinstance(value, (list, dict)) else value)
+            other.__dict__[name] = value.copy() if isinstance(value, (list, dict)) else value
         if other.gravity.flags.writeable if isinstance(other.gravity, np.ndarray) else True:  # set by hand
             other.gravity = _gravity(other.gravity)
         return other

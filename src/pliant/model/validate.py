@@ -6,6 +6,7 @@ Every message names the field, the value, what is allowed and, where it helps, w
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 LONGEST_NAME = 200  # characters
+_FINITE = float(np.finfo(np.float64).max)
 LARGEST = 1e60  # beyond any quantity; fourth powers of it, and products with them, are still finite
 
 
@@ -51,6 +53,8 @@ def _fail(field: str, value: object, allowed: str, hint: str = "") -> ValueError
 
 def _real(value: object) -> float | None:
     """A real number as a float, infinite if it is too large for one; None for everything else, also text and True."""
+    if type(value) is float:
+        return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -68,7 +72,7 @@ def finite(field: str, value: object, *, unit: str = "", hint: str = "") -> floa
         if isinstance(value, (str, bytes)):
             hint = f"{hint} Leave out the quotes." if hint else "Leave out the quotes."
         raise TypeError(f"{field} = {shown(value)} is not a number{f' ({unit})' if unit else ''}. {hint}".rstrip())
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise _fail(field, value, f"must be a finite number{f' in {unit}' if unit else ''}", hint)
     if abs(number) > LARGEST:
         raise _fail(field, value, f"no more than {LARGEST:g} in size is possible{f' ({unit})' if unit else ''}", hint)
@@ -161,9 +165,9 @@ def vector(
     array = reals(field, value, hint=f"Shape {shape} is needed. {hint}".rstrip())
     if array.shape != shape:
         raise ValueError(f"{field} has shape {array.shape}, but shape {shape} is needed. {hint}".rstrip())
-    if not np.all(np.isfinite(array)):
-        raise _fail(field, array.tolist(), "every entry must be a finite number", hint)
-    if np.any(np.abs(array) > largest):
+    if not (np.abs(array) <= min(largest, _FINITE)).all():
+        if not np.all(np.isfinite(array)):
+            raise _fail(field, array.tolist(), "every entry must be a finite number", hint)
         raise _fail(field, array.tolist(), f"no entry of more than {largest:g} in size is possible", hint)
     array.flags.writeable = False
     return array

@@ -12,7 +12,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.loads.tendons import L_N, L_PHI, L_TENDON, L_V, V_FRICTION
+from ..kernels.loads.tendons import (
+    L_N,
+    L_PHI,
+    L_TENDON,
+    L_V,
+    LAW_ELASTIC,
+    LAW_INPUT,
+    P_PLACE,
+    P_SLOPE,
+    P_STRAIN,
+    P_WEIGHT,
+    V_FRICTION,
+)
 from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
@@ -52,17 +64,17 @@ class _Paths:
         tendons = system.tendons
         count = len(tendons.point)
         self.tendon = tendons.point[:, L_TENDON]
-        self.weight = tendons.data[:, 0]
+        self.weight = tendons.data[:, P_WEIGHT]
         self.J, self.start = np.zeros((count, 3, system.nv)), np.zeros((count, 3))
         for p, place in enumerate(tendons.point):
             first, n, v0 = place[L_PHI], place[L_N], place[L_V]
             data, part = tendons.data[p], slice(first, first + n)
-            x, y, z = data[7:10]
+            x, y, z = data[P_PLACE:P_SLOPE]
             E = np.array([[0, z, -y, 1, 0, 0], [-z, 0, x, 0, 1, 0], [y, -x, 0, 0, 0, 1.0]])
             self.J[p][:, v0 : v0 + n] = E[:, tendons.comp[part]] * tendons.phi[part]
-            self.start[p] = E @ data[1:7] + data[10:13]
-        plain = (tendons.law[:, 1] == 0) & (tendons.value[:, V_FRICTION] == 0.0)
-        tension = np.where(plain, u[tendons.law[:, 0]], 0.0)
+            self.start[p] = E @ data[P_STRAIN:P_PLACE] + data[P_SLOPE:]
+        plain = (tendons.law[:, LAW_ELASTIC] == 0) & (tendons.value[:, V_FRICTION] == 0.0)
+        tension = np.where(plain, u[tendons.law[:, LAW_INPUT]], 0.0)
         self.tension = np.where(self.weight > 0.0, tension[self.tendon], 0.0)
 
     def at(self, x: Array) -> tuple[Array, Array]:

@@ -15,9 +15,17 @@ from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .stability import Verdict, assess
 
-__all__ = ["mount"]
+__all__ = ["MountOptions", "mount"]
 
 Array = NDArray[np.float64]
+
+
+class MountOptions(NamedTuple):
+    """How an equilibrium is looked for."""
+
+    tolerance: float
+    iterations: int
+    stable: bool  # whether it should be
 
 
 class _Rows:
@@ -54,13 +62,10 @@ class _Rows:
         return u, given
 
 
-def mount(
-    system: System, q: Array, u: Array, tau: Array, options: tuple[float, int, bool], moved: MotionSet
-) -> Equilibrium:
+def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions, moved: MotionSet) -> Equilibrium:
     """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C).
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
-    `options`: tolerance, iterations, whether the equilibrium should be stable.
     """
     rows = _Rows(system, moved)
     open_by, _G = rows(q)
@@ -112,7 +117,7 @@ def _not_mounted(rows: _Rows, q: Array, s: float, open_by: Array) -> str:
 
 
 def _mounted(
-    rows: _Rows, state: _State, u: Array, tau: Array, options: tuple[float, int, bool], total: int, steps: int
+    rows: _Rows, state: _State, u: Array, tau: Array, options: MountOptions, total: int, steps: int
 ) -> Equilibrium:
     """What was found with closed loops; an unstable equilibrium is left along its divergence, if that leads to another."""
     system = rows.system
@@ -123,7 +128,7 @@ def _mounted(
         return assess(system, state.q, inputs, tau, rows(state.q)[1], given=given)
 
     verdict = judge(state)
-    if options[2] and verdict.stability == "divergence":
+    if options.stable and verdict.stability == "divergence":
         direction = verdict.directions[:, 0]
         direction = direction / np.abs(direction / system.internal.scale).max()
         for size in (1e-3, -1e-3, 1e-2, -1e-2, 0.1, -0.1):
@@ -144,7 +149,7 @@ def _mounted(
     if slack:
         message = f"tendon {slack[0]!r} would have to push: with this length it is slack; give it tension control or push=True"
         verdict = verdict._replace(stability="unknown")
-    warns = not slack and options[2] and verdict.stability != "stable"
+    warns = not slack and options.stable and verdict.stability != "stable"
     return Equilibrium(
         q=state.q,
         u=u,
@@ -172,7 +177,7 @@ class _State(NamedTuple):
 
 
 def _constrained_newton(
-    rows: _Rows, start: _State, u: Array, tau: Array, target: Array, options: tuple[float, int, bool]
+    rows: _Rows, start: _State, u: Array, tau: Array, target: Array, options: MountOptions
 ) -> _State:
     """Newton on r(q) − Gᵀλ = 0, e(q) = target.
 

@@ -19,7 +19,7 @@ from .closure import independent
 from .crush import find_crush
 from .equilibrium import Equilibrium
 from .motion import MotionSet
-from .mounting import mount
+from .mounting import MountOptions, mount
 from .resolution import spatial_warning
 from .stability import Verdict, assess, clear_pivots, name_directions
 
@@ -116,7 +116,7 @@ def solve_statics(
             )
     problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable)
     if system.loop_rows:
-        found = mount(system, q0, inputs, forces, (tolerance, iterations, stable), moved)
+        found = mount(system, q0, inputs, forces, MountOptions(tolerance, iterations, stable), moved)
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
     else:

@@ -91,12 +91,8 @@ class Core:
     # ------------------------------------------------------------ tables
 
     @property
-    def _tables(self) -> layout.Tables:
-        """The table of steps as kernels take it; likewise `_internal`."""
-        return self._model.tables
-
-    @property
     def _internal(self) -> Internal:
+        """The tables as kernels take them."""
         return self._model.internal
 
     @cached_property

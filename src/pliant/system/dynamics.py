@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..kernels import engine, slots
 from ..kernels.loads import internal
+from ..kernels.loads.efforts import E_INPUT, E_V
 from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
 from ..kernels.solve.newton import CONVERGED
 from ..model.validate import choice
@@ -291,5 +292,5 @@ def has_potential(system: Core, u: Array, tau: Array) -> bool:
         if acts and (kind != IN_WORLD or np.any(row[P_MOMENT:P_FORCE])):
             return False
     driven = tau.copy()
-    driven[system.efforts.place[:, 1]] += u[system.efforts.place[:, 0]]
+    driven[system.efforts.place[:, E_V]] += u[system.efforts.place[:, E_INPUT]]
     return not any(np.any(driven[joint.v]) for joint in system.manifold_joints)

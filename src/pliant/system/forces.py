@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..kernels import engine
-from ..kernels.loads.loops import ANGLE, HELIX
+from ..kernels.loads.loops import ANGLE, HELIX, JOINT_FIRST, ROW_CONSTANT
 from ..kernels.loads.tendons import T_FORCE, T_LENGTH
 from ..model.actuators import InternalStress
 from ..model.links import Link
@@ -70,7 +70,7 @@ def loop_wrench(
         raise unknown_name("loop", loop, names)
     joint = system._robot.loops[loop]
     A, B = system.pose(joint.a, q)[:3, :3], system.pose(joint.b, q)[:3, :3]
-    first, last = system.loops.joint[names.index(loop), 2:]
+    first, last = system.loops.joint[names.index(loop), JOINT_FIRST:]
     values: Any = with_multipliers(system, multipliers).multipliers
     out = np.zeros(6)
     for r in range(first, last):
@@ -82,7 +82,7 @@ def loop_wrench(
         if kind == HELIX:
             beta, b1, b2 = B @ data[3:6], A @ data[3:6], A @ data[6:9]
             k, s = b1 @ beta, b2 @ beta
-            out[:3] += values[r] * data[9] * np.cross((k * b2 - s * b1) / (k * k + s * s), beta)
+            out[:3] += values[r] * data[ROW_CONSTANT] * np.cross((k * b2 - s * b1) / (k * k + s * s), beta)
     if axes == "joint":
         out = np.concatenate([A.T @ out[:3], A.T @ out[3:]])
     return out

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compile.assembly import LinkInfo
 from ..compile.rods import step_values
+from ..kernels.algebra.linear import mark_independent
 from ..model.links import Rod
 from .core import Array, Inputs
 from .dynamics import residual, residual_tangent
@@ -196,7 +197,9 @@ def _shift(system: System, q: Array, u: Array, given: Given, change: Array) -> A
     K = residual_tangent(system, (q, zero, zero, u, None), (1.0, 0.0, 0.0), given)
     K = scale[:, None] * K[np.ix_(free, free)] * scale
     G = system.closure(q)[1][:, free] * scale
-    G /= max(float(np.abs(G).max(initial=0.0)), 1e-300)
+    choice = np.ones(len(G))
+    mark_independent(np.array(G, order="C"), choice)  # redundant constraints carry no force
+    G = G[choice > 0.0] / max(float(np.abs(G).max(initial=0.0)), 1e-300)
     size = float(np.abs(np.diag(K)).max())
     if not 0.0 < size < np.inf:
         return np.full(system.nv, np.nan)

@@ -549,7 +549,3 @@ class System(Core):
         """What the error of each rod's steps depends on, for `spatial.rough_error`."""
         rods = [info for info in self._assembly.links.values() if info.link.is_rod]
         return tuple(steps_of(info, info.link.content) for info in rods if isinstance(info.link.content, Rod))
-
-
-EXAMPLES_GO_ON = (System,)
-"""Classes whose methods' examples start from the names of the class's own."""

@@ -96,7 +96,6 @@ class Playback:
         self.stage, self.lock = stage, lock
         self.playing = False
         self.time = 0.0
-        self.frames_drawn = 0
         self._stop = threading.Event()
         with server.gui.add_folder("Motion", visible=visible) as self.folder:
             self.button = server.gui.add_button("Play")
@@ -137,7 +136,6 @@ class Playback:
             n = len(self.stage.recording.t)
             share = self.time / self.duration if self.duration else 0.0
             self.stage.draw(round(share * (n - 1)))
-            self.frames_drawn += 1
         if abs(self.slider.value - self.time) > 1e-9:
             self.slider.value = self.time
 

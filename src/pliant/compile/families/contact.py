@@ -9,8 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.loads import shapes
+from ...kernels.loads.contact import (
+    BALL_HALF,
+    BALL_RADIUS,
+    LAW_DAMPING,
+    LAW_SPEED,
+    SHAPE_STEP,
+    ContactSpace,
+    apply_contact,
+    contacts,
+)
 from ...kernels.loads.contact import Contact as Tables
-from ...kernels.loads.contact import ContactSpace, apply_contact, contacts
 from ...kernels.recursion.kinematics import step_poses
 from ...model.links import Body, Frame, Rod
 from ...model.loads import Contact, Obstacle
@@ -153,10 +162,10 @@ class _Contact(Family):
         step_poses(*model.packed, model.neutral(), pose)
         own = pose[contact.point[:, 0]]
         R = own[:, :9].reshape(-1, 3, 3)
-        centre = own[:, 9:] + np.einsum("kij,kj->ki", R, contact.ball[:, :3])
-        reach = contact.ball[:, 3]
+        centre = own[:, 9:] + np.einsum("kij,kj->ki", R, contact.ball[:, :BALL_RADIUS])
+        reach = contact.ball[:, BALL_RADIUS]
         s = np.linspace(-1, 1, 9)
-        line = centre[:, None] + s[:, None] * (R[:, :, 0] * contact.ball[:, 4:5])[:, None]
+        line = centre[:, None] + s[:, None] * (R[:, :, 0] * contact.ball[:, BALL_HALF : BALL_HALF + 1])[:, None]
         for i in range(len(line)):
             gap = np.linalg.norm(line[i][None, :, None] - line[:, None], axis=-1).min(axis=(1, 2))
             contact.skip[i, gap < reach[i] + reach] = 1
@@ -165,13 +174,13 @@ class _Contact(Family):
         return len(tables.touch) + len(tables.rods) > 0
 
     def steps(self, tables: Tables) -> NDArray[np.int64]:
-        return np.concatenate([tables.point[:, 0], tables.shape[:, 1]])
+        return np.concatenate([tables.point[:, 0], tables.shape[:, SHAPE_STEP]])
 
     def depends_on_velocity(self, tables: Tables) -> bool:
-        return bool(np.any(tables.law[:, 2:4]))
+        return bool(np.any(tables.law[:, LAW_DAMPING:LAW_SPEED]))
 
     def couples(self, tables: Tables) -> str:
-        pairs = len(tables.rods) or np.any(tables.shape[:, 1] >= 0)
+        pairs = len(tables.rods) or np.any(tables.shape[:, SHAPE_STEP] >= 0)
         return "contact between its parts may connect them" if pairs else ""
 
     def keeps_potential(self, tables: Tables) -> bool:

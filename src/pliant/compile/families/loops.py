@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.loads.loops import ANGLE, HELIX, POINT, Loops, apply_loops, closures
+from ...kernels.loads.loops import ANGLE, HELIX, JOINT_FIRST, POINT, Loops, apply_loops, closures
 from ...model.links import Frame
 from ...model.loops import Loop
 from ...model.robot import Robot
@@ -48,7 +48,7 @@ class _Loops(Family):
         )
 
     def steps(self, tables: Loops) -> NDArray[np.int64]:
-        return tables.joint[:, :2].ravel()
+        return tables.joint[:, :JOINT_FIRST].ravel()
 
     def depends_on_velocity(self, tables: Loops) -> bool:
         return False

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...kernels import engine
 from ...kernels.loads.cables import CableSpace, apply_tendons, cables
-from ...kernels.loads.tendons import T_LENGTH, V_FRICTION, V_REST, Tendons
+from ...kernels.loads.tendons import LAW_ELASTIC, SEGMENT_A, T_LENGTH, V_FRICTION, V_REST, Tendons
 from ...model.actuators import Tendon
 from ...model.links import Frame, Rod
 from ...model.pose import Pose
@@ -347,7 +347,7 @@ class _Tendons(Family):
         """Elastic tendons without a rest length get the one that they have in the neutral configuration."""
         tendons = model.loads[self.name]
         missing = np.isnan(tendons.value[:, V_REST])
-        elastic = tendons.law[:, 1] == 1
+        elastic = tendons.law[:, LAW_ELASTIC] == 1
         if np.any(missing & elastic) or len(tendons.segment):
             lengths, slopes = _lengths(model)
             tendons.value[missing, V_REST] = lengths[missing]
@@ -364,10 +364,10 @@ class _Tendons(Family):
         return len(tables.law) > 0
 
     def needs_unit(self, tables: Tendons) -> bool:
-        return bool(len(tables.segment) or np.any(tables.law[:, 1]) or len(tables.wrap))
+        return bool(len(tables.segment) or np.any(tables.law[:, LAW_ELASTIC]) or len(tables.wrap))
 
     def steps(self, tables: Tendons) -> NDArray[np.int64]:
-        return tables.segment[:, 1:].ravel()
+        return tables.segment[:, SEGMENT_A:].ravel()
 
     def depends_on_velocity(self, tables: Tendons) -> bool:
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.loads.user import USER_WIDTH, User, UserSpace, user_loads
+from ...kernels.loads.user import LOAD_ADDRESS, LOAD_INPUTS, USER_WIDTH, User, UserSpace, user_loads
 from ...model.links import Frame
 from ...model.robot import Robot
 from ...model.units import Input
@@ -16,8 +16,6 @@ from ..family import Family
 from ..places import Anchor, Places, as_rows
 
 __all__ = ["USER"]
-
-_ADDRESS = 2  # column of User.load
 
 
 class _User(Family):
@@ -63,10 +61,10 @@ class _User(Family):
         return self.present(tables)
 
     def space(self, tables: User, nv: int, dtype: type = np.float64) -> UserSpace:
-        return UserSpace(np.zeros(USER_WIDTH * len(tables.point) + int(tables.load[:, 4].max(initial=0))))
+        return UserSpace(np.zeros(USER_WIDTH * len(tables.point) + int(tables.load[:, LOAD_INPUTS].max(initial=0))))
 
     def lasting(self, tables: User) -> User:
-        return tables._replace(load=np.delete(tables.load, _ADDRESS, axis=1))
+        return tables._replace(load=np.delete(tables.load, LOAD_ADDRESS, axis=1))
 
 
 USER = _User()

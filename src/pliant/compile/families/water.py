@@ -12,6 +12,7 @@ from ... import lie
 from ...kernels.loads.water import (
     F_ADDED,
     F_DRAG,
+    F_STEP,
     W_ADDED,
     W_CENTRE,
     W_LINEAR,
@@ -128,7 +129,7 @@ class _Water(Family):
         return Water(place=as_rows(place, 3, np.int64), data=as_rows(data, WATER_WIDTH), fluid=current)
 
     def steps(self, tables: Water) -> NDArray[np.int64]:
-        return tables.place[:, 0]
+        return tables.place[:, F_STEP]
 
     def depends_on_velocity(self, tables: Water) -> bool:
         return bool(np.any(tables.place[:, F_DRAG])) or self._pushed(tables, F_ADDED)

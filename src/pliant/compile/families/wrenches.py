@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.loads.wrenches import DIPOLE, IN_BODY, IN_WORLD, Wrenches, apply_wrenches
+from ...kernels.loads.wrenches import DIPOLE, IN_BODY, IN_WORLD, P_STEP, Wrenches, apply_wrenches
 from ...model.links import Frame, Link, Rod
 from ...model.loads import FIELD, Dipole, DistributedWrench, PointWrench
 from ...model.robot import Robot
@@ -82,7 +82,7 @@ class _Wrenches(Family):
         return Wrenches(place=as_rows(place, 3, np.int64), data=as_rows(data, 18))
 
     def steps(self, tables: Wrenches) -> NDArray[np.int64]:
-        return tables.place[:, 0]
+        return tables.place[:, P_STEP]
 
 
 WRENCHES = _Wrenches()

@@ -13,9 +13,7 @@ Names: ``v…`` 3-vectors, ``m…`` 3×3 matrices (9-tuples, by rows), ``d…`` 
 
 from ..._jit import inline
 
-EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 ZERO3 = (0.0, 0.0, 0.0)
-ZERO_TWIST = (ZERO3, ZERO3)
 
 # ---------------------------------------------------------------- 3-vectors
 
@@ -273,12 +271,6 @@ def sdxpy(s, x, y):
 def dmv(M, x):
     """M x."""
     return (mv(M[0], x[0]), vadd(mv(M[0], x[1]), mv(M[1], x[0])))
-
-
-@inline
-def dmm(M, K):
-    """M K."""
-    return (mm(M[0], K[0]), madd(mm(M[0], K[1]), mm(M[1], K[0])))
 
 
 @inline

@@ -19,6 +19,17 @@ from .tendons import (
     L_Q,
     L_TENDON,
     L_V,
+    LAW_ELASTIC,
+    LAW_END,
+    LAW_FIRST,
+    LAW_INPUT,
+    P_PLACE,
+    P_SLOPE,
+    P_STRAIN,
+    P_WEIGHT,
+    SEGMENT_A,
+    SEGMENT_B,
+    SEGMENT_TENDON,
     T_DAMP,
     T_FORCE,
     T_LENGTH,
@@ -48,15 +59,15 @@ class CableSpace(NamedTuple):
 
 
 W_FACTOR, W_ANGLE, W_CURVE = (np.int64(k) for k in range(3))
-N0, N3 = np.int64(0), np.int64(3)
+N0, N3, N6 = np.int64(0), np.int64(3), np.int64(6)
 
 
 @routine
 def segment_ends(tendons, m, state):
     """World positions of the ends of a straight stretch, its unit vector from the second to the first, and its length."""
     span = tendons.span[m]
-    a = point_at(state[tendons.segment[m, 1]], get3(span, N0))
-    b = point_at(state[tendons.segment[m, 2]], get3(span, N3))
+    a = point_at(state[tendons.segment[m, SEGMENT_A]], get3(span, N0))
+    b = point_at(state[tendons.segment[m, SEGMENT_B]], get3(span, N3))
     d = vsub(a, b)
     size = np.sqrt(vdot(d, d))
     return a, b, vscale(1.0 / size, d), size
@@ -73,16 +84,16 @@ def measure(tendons, work, q, v):
         work.tension[k, T_RATE] = 0.0
     for p in range(tendons.point.shape[0]):
         k = tendons.point[p, L_TENDON]
-        weight = tendons.data[p, 0]
+        weight = tendons.data[p, P_WEIGHT]
         work.tension[k, T_LENGTH] += weight * tendon_state(tendons, p, q, w, none)
         strain_rate(tendons, p, v, rate)
         for c in range(6):
             work.tension[k, T_RATE] += weight * w[c] * rate[c]
     for m in range(tendons.segment.shape[0]):
-        k = tendons.segment[m, 0]
+        k = tendons.segment[m, SEGMENT_TENDON]
         a, b, n, size = segment_ends(tendons, m, work.state)
-        va = velocity_at(work.state[tendons.segment[m, 1]], a)
-        vb = velocity_at(work.state[tendons.segment[m, 2]], b)
+        va = velocity_at(work.state[tendons.segment[m, SEGMENT_A]], a)
+        vb = velocity_at(work.state[tendons.segment[m, SEGMENT_B]], b)
         factor = tendons.value[k, V_FACTOR]
         work.tension[k, T_LENGTH] += factor * size
         work.tension[k, T_RATE] += factor * vdot(n, vsub(va, vb))
@@ -96,17 +107,17 @@ def set_tensions(tendons, work, space, q, v, u):
     """
     measured = False
     for k in range(tendons.law.shape[0]):
-        measured = measured or tendons.law[k, 1] == 1 or tendons.value[k, V_SPEED] > 0.0
+        measured = measured or tendons.law[k, LAW_ELASTIC] == 1 or tendons.value[k, V_SPEED] > 0.0
     if measured:
         measure(tendons, work, q, v)
     for k in range(tendons.law.shape[0]):
         row = work.tension[k]
         value = tendons.value[k]
-        force = u[tendons.law[k, 0]] + 0.0 * q[0]
+        force = u[tendons.law[k, LAW_INPUT]] + 0.0 * q[0]
         row[T_STIFF] = 0.0
         row[T_DAMP] = 0.0
         row[T_SENSE] = 1.0
-        if tendons.law[k, 1] == 1:
+        if tendons.law[k, LAW_ELASTIC] == 1:
             stretch = row[T_LENGTH] + force - value[V_REST]
             force = value[V_STIFF] * stretch + value[V_DAMP] * row[T_RATE]
             if stretch.real <= 0.0 or force.real <= 0.0:
@@ -131,8 +142,8 @@ def turning(tendons, e, q, slope):
     data = tendons.data[p]
     o, q0 = tendons.point[p, L_PHI], tendons.point[p, L_Q]
     zero = 0.0 * q[0]
-    k0, k1, k2 = data[1] + zero, data[2] + zero, data[3] + zero
-    s0, s1, s2 = data[4] + zero, data[5] + zero, data[6] + zero
+    k0, k1, k2 = data[P_STRAIN] + zero, data[P_STRAIN + 1] + zero, data[P_STRAIN + 2] + zero
+    s0, s1, s2 = data[P_STRAIN + 3] + zero, data[P_STRAIN + 4] + zero, data[P_STRAIN + 5] + zero
     bend = tendons.bend[e]
     a0, a1, a2 = bend[0] + zero, bend[1] + zero, bend[2] + zero
     b0, b1, b2 = bend[3] + zero, bend[4] + zero, bend[5] + zero
@@ -159,7 +170,7 @@ def turning(tendons, e, q, slope):
             s2 += x
             b2 += y
     kappa = (k0, k1, k2)
-    d, d1, d2 = get3(data, np.int64(7)), get3(data, np.int64(10)), get3(bend, np.int64(6))
+    d, d1, d2 = get3(data, P_PLACE), get3(data, P_SLOPE), get3(bend, N6)
     t = vadd(vadd((s0, s1, s2), vcross(kappa, d)), d1)
     t1 = vadd(vadd(vadd((b0, b1, b2), vcross((a0, a1, a2), d)), vcross(kappa, d1)), d2)
     size = np.sqrt(vdot(t, t))
@@ -195,7 +206,7 @@ def turning(tendons, e, q, slope):
 @routine
 def set_friction(tendons, work, space, k, q):
     """Angles and factors exp(−μθ) along tendon k, into space.wrapped (wraps + segments, 3)."""
-    first, end = tendons.law[k, 2], tendons.law[k, 3]
+    first, end = tendons.law[k, LAW_FIRST], tendons.law[k, LAW_END]
     wraps = tendons.wrap.shape[0]
     none = work.line[:0]
     for e in range(first, end):
@@ -209,7 +220,7 @@ def set_friction(tendons, work, space, k, q):
         space.wrapped[e, W_FACTOR] = np.exp(-scale * angle)
         work.factor[tendons.wrap[e, 0]] = space.wrapped[e, W_FACTOR]
     for s in range(tendons.segment.shape[0]):
-        if tendons.segment[s, 0] == k:
+        if tendons.segment[s, SEGMENT_TENDON] == k:
             angle = 0.0 * q[0]
             for m in range(end - first):
                 angle += tendons.turn[wraps + s, m] * space.wrapped[first + m, W_CURVE]
@@ -223,7 +234,7 @@ def set_friction(tendons, work, space, k, q):
 @routine
 def segment_force(tendons, work, space, m):
     """Tension in a straight stretch."""
-    k = tendons.segment[m, 0]
+    k = tendons.segment[m, SEGMENT_TENDON]
     force = work.tension[k, T_FORCE] * tendons.value[k, V_FACTOR]
     if tendons.value[k, V_FRICTION] != 0.0:
         force = force * space.wrapped[tendons.wrap.shape[0] + m, W_FACTOR]
@@ -239,7 +250,7 @@ def apply_segments(tendons, work, space):
             continue
         a, b, n, _size = segment_ends(tendons, m, work.state)
         F = vscale(-force, n)
-        i, j = tendons.segment[m, 1], tendons.segment[m, 2]
+        i, j = tendons.segment[m, SEGMENT_A], tendons.segment[m, SEGMENT_B]
         if i >= 0:
             subtract_wrench(work.state[i], a, vscale(0.0, F), F)
         if j >= 0:
@@ -252,7 +263,7 @@ def segment_tangents(t, tendons, work, space, cross, cq, out):
     A, B, spare = work.law[0], work.law[1], work.law[2]
     for m in range(tendons.segment.shape[0]):
         force = segment_force(tendons, work, space, m)
-        i, j = tendons.segment[m, 1], tendons.segment[m, 2]
+        i, j = tendons.segment[m, SEGMENT_A], tendons.segment[m, SEGMENT_B]
         if force == 0.0 or (cross and (i < 0 or j < 0)):
             continue
         a, _b, n, size = segment_ends(tendons, m, work.state)
@@ -312,7 +323,7 @@ def gradients(t, tendons, work, space, k, q, v, cq, cv, rate, out):
     for p in range(tendons.point.shape[0]):
         if tendons.point[p, L_TENDON] != k:
             continue
-        weight = tendons.data[p, 0]
+        weight = tendons.data[p, P_WEIGHT]
         tendon_state(tendons, p, q, w, K)
         o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
         factor = work.factor[p]
@@ -329,18 +340,18 @@ def gradients(t, tendons, work, space, k, q, v, cq, cv, rate, out):
                     y += K[c, j] * xi[j]
                 out[2, v0 + i] += g * (cq * y + cv * w[c])
     if rubs:
-        for e in range(tendons.law[k, 2], tendons.law[k, 3]):
+        for e in range(tendons.law[k, LAW_FIRST], tendons.law[k, LAW_END]):
             p = tendons.wrap[e, 0]
             tendon_state(tendons, p, q, w, K)
             o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-            f = tendons.data[p, 0] * space.wrapped[e, W_FACTOR] * space.wrapped[e, W_ANGLE]
+            f = tendons.data[p, P_WEIGHT] * space.wrapped[e, W_FACTOR] * space.wrapped[e, W_ANGLE]
             for i in range(tendons.point[p, L_N]):
                 out[3, v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
     for m in range(tendons.segment.shape[0]):
-        if tendons.segment[m, 0] != k:
+        if tendons.segment[m, SEGMENT_TENDON] != k:
             continue
         a, b, n, size = segment_ends(tendons, m, work.state)
-        i, j = tendons.segment[m, 1], tendons.segment[m, 2]
+        i, j = tendons.segment[m, SEGMENT_A], tendons.segment[m, SEGMENT_B]
         sign = tendons.value[k, V_FACTOR]
         factor, angle = sign + 0.0 * size, 0.0 * size
         if rubs:
@@ -402,7 +413,7 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
     """out += scale Σ f (∂ℓ/∂q)ₚ ∂θₚ/∂q over the points and straight stretches of tendon k."""
     w, slope, none = work.line[6], work.line[4:6], work.line[:0]
     left, right = space.gradient[1], space.gradient[2]
-    first, end = tendons.law[k, 2], tendons.law[k, 3]
+    first, end = tendons.law[k, LAW_FIRST], tendons.law[k, LAW_END]
     wraps = tendons.wrap.shape[0]
     for m in range(end - first):
         for i in range(left.shape[0]):
@@ -410,7 +421,7 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
             right[i] = 0.0
         for e in range(first, end):
             p = tendons.wrap[e, 0]
-            f = tendons.turn[e, m] * space.wrapped[e, W_FACTOR] * tendons.data[p, 0]
+            f = tendons.turn[e, m] * space.wrapped[e, W_FACTOR] * tendons.data[p, P_WEIGHT]
             if f != 0.0:
                 tendon_state(tendons, p, q, w, none)
                 o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
@@ -418,10 +429,12 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
                     left[v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
         for s in range(tendons.segment.shape[0]):
             f = tendons.turn[wraps + s, m]
-            if tendons.segment[s, 0] == k and f != 0.0:
+            if tendons.segment[s, SEGMENT_TENDON] == k and f != 0.0:
                 a, _b, n, _size = segment_ends(tendons, s, work.state)
                 scaled = f * space.wrapped[wraps + s, W_FACTOR]
-                add_segment_row(t, work, tendons.segment[s, 1], tendons.segment[s, 2], a, n, scaled, left)
+                add_segment_row(
+                    t, work, tendons.segment[s, SEGMENT_A], tendons.segment[s, SEGMENT_B], a, n, scaled, left
+                )
         turning(tendons, first + m, q, slope)
         p = tendons.wrap[first + m, 0]
         o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
@@ -439,7 +452,7 @@ def tendon_potential(tendons, work):
     for k in range(tendons.law.shape[0]):
         row = work.tension[k]
         part = row[T_FORCE] * row[T_LENGTH]
-        if tendons.law[k, 1] == 1:
+        if tendons.law[k, LAW_ELASTIC] == 1:
             part = 0.5 * row[T_FORCE] * row[T_FORCE] / tendons.value[k, V_STIFF]
         energy += part
         size += abs(part)
@@ -477,10 +490,10 @@ def cables(task, t, work, tendons, space, q, v, u, out):
         for k in range(tendons.law.shape[0]):
             gradients(t, tendons, work, space, k, q, v, 1.0, 0.0, NO, space.gradient)
             scale = -1.0
-            if tendons.law[k, 1] == 1:
+            if tendons.law[k, LAW_ELASTIC] == 1:
                 scale = -work.tension[k, T_STIFF]
             for c in range(out.shape[1]):
-                out[tendons.law[k, 0], c] += scale * space.gradient[0, c]
+                out[tendons.law[k, LAW_INPUT], c] += scale * space.gradient[0, c]
     elif task == LENGTHS:
         measure(tendons, work, q, v)
         for k in range(tendons.law.shape[0]):

@@ -65,6 +65,10 @@ class ContactSpace(NamedTuple):
 
 C_FIRST, C_END, C_SHAPE, C_LAW = (np.int64(k) for k in range(4))
 R_LAW = np.int64(4)
+BALL_RADIUS, BALL_HALF, BALL_WEIGHT = (np.int64(k) for k in (3, 4, 5))
+SHAPE_KIND, SHAPE_STEP, SHAPE_INSIDE = (np.int64(k) for k in range(3))
+PLACE_SIZE = np.int64(12)
+LAW_STIFFNESS, LAW_EXPONENT, LAW_DAMPING, LAW_FRICTION, LAW_SPEED = (np.int64(k) for k in range(5))
 # columns of the table of contacts: number of the contact, its two points (−1: an obstacle), gap, where the force acts, the
 # direction away from the second, the force on the first
 T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE = (np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10))
@@ -88,7 +92,7 @@ def centre_of(contact, k, state):
 @routine
 def shape_frame(contact, s, state):
     """Pose of an obstacle."""
-    row = state[contact.shape[s, 1]]
+    row = state[contact.shape[s, SHAPE_STEP]]
     R = get9(row, RE)
     place = contact.place[s]
     return mm(R, get9(place, N0)), vadd(get3(row, PE), mv(R, get3(place, N9)))
@@ -97,7 +101,7 @@ def shape_frame(contact, s, state):
 @routine
 def normal_force(law, weight, depth, n, v):
     """fₙ, its derivative with respect to the depth, and k δᵖ d (0 where the damping would pull)."""
-    k, p, d = weight * law[0], law[1], law[2]
+    k, p, d = weight * law[LAW_STIFFNESS], law[LAW_EXPONENT], law[LAW_DAMPING]
     rate = 1.0 - d * vdot(n, v)
     power = k * depth ** (p - 1.0)
     if rate.real <= 0.0:
@@ -109,12 +113,12 @@ def normal_force(law, weight, depth, n, v):
 def contact_force(law, weight, depth, n, v, w, rho):
     """Force at the surface point c + ρ of a sphere with velocity v at its centre c and angular velocity w (relative)."""
     fn, _slope, _damp = normal_force(law, weight, depth, n, v)
-    mu = law[3]
+    mu = law[LAW_FRICTION]
     if mu == 0.0:
         return vscale(fn, n)
     vc = vadd(v, vcross(w, rho))
     vt = vaxpy(-vdot(n, vc), n, vc)
-    s = np.sqrt(vdot(vt, vt) + law[4] * law[4])
+    s = np.sqrt(vdot(vt, vt) + law[LAW_SPEED] * law[LAW_SPEED])
     return vscale(fn, vaxpy(-mu / s, vt, n))
 
 
@@ -126,14 +130,14 @@ def force_column(law, weight, depth, n, v, w, rho, dn, dx, dv, dw, along, drho):
     """
     fn, slope, damp = normal_force(law, weight, depth, n, v)
     dfn = -slope * vdot(n, dx) - damp * (vdot(dn, v) + vdot(n, vadd(dv, vcross(w, along))))
-    mu = law[3]
+    mu = law[LAW_FRICTION]
     t = n
     dt = dn
     if mu != 0.0:
         vc = vadd(v, vcross(w, rho))
         vn = vdot(n, vc)
         vt = vaxpy(-vn, n, vc)
-        s = np.sqrt(vdot(vt, vt) + law[4] * law[4])
+        s = np.sqrt(vdot(vt, vt) + law[LAW_SPEED] * law[LAW_SPEED])
         dvc = vadd(dv, vadd(vcross(dw, rho), vcross(w, drho)))
         dvt = vsub(vaxpy(-vdot(n, dvc) - vdot(dn, vc), n, dvc), vscale(vn, dn))
         t = vaxpy(-mu / s, vt, n)
@@ -172,23 +176,27 @@ def obstacle_force(contact, law, m, row, other, depth, c, n):
     """Relative velocities v (at the centre c) and w of point m, which is `depth` inside an obstacle, and the force F on it."""
     v = vsub(velocity_at(row, c), velocity_at(other, c))
     w = vsub(get3(row, VE), get3(other, VE))
-    return v, w, contact_force(law, contact.ball[m, 5], depth, n, v, w, vscale(-contact.ball[m, 3], n))
+    return (
+        v,
+        w,
+        contact_force(law, contact.ball[m, BALL_WEIGHT], depth, n, v, w, vscale(-contact.ball[m, BALL_RADIUS], n)),
+    )
 
 
 @routine
 def apply_obstacle(contact, k, state):
     """Forces of one obstacle on a range of points."""
     s = contact.touch[k, C_SHAPE]
-    j = contact.shape[s, 1]
+    j = contact.shape[s, SHAPE_STEP]
     other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, 12:]
-    inside = contact.shape[s, 2] != 0
+    size = contact.place[s, PLACE_SIZE:]
+    inside = contact.shape[s, SHAPE_INSIDE] != 0
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         c = centre_of(contact, m, state)
-        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
-        radius = contact.ball[m, 3]
+        d, n, _H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
+        radius = contact.ball[m, BALL_RADIUS]
         depth = radius - d
         if depth.real <= 0.0:
             continue
@@ -205,14 +213,14 @@ def write_obstacle(contact, k, work, table):
     """Contacts of one obstacle into the table of `write_contacts`."""
     s = contact.touch[k, C_SHAPE]
     R, p = shape_frame(contact, s, work.state)
-    other = work.state[contact.shape[s, 1]]
+    other = work.state[contact.shape[s, SHAPE_STEP]]
     law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, 12:]
-    inside = contact.shape[s, 2] != 0
+    size = contact.place[s, PLACE_SIZE:]
+    inside = contact.shape[s, SHAPE_INSIDE] != 0
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         c = centre_of(contact, m, work.state)
-        d, n, _H = distance(contact.shape[s, 0], inside, size, R, p, c)
-        depth = contact.ball[m, 3] - d
+        d, n, _H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
+        depth = contact.ball[m, BALL_RADIUS] - d
         F = vscale(0.0, n)
         if depth.real > 0.0:
             row = work.state[contact.point[m, 0]]
@@ -225,21 +233,21 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
     """Matrices K and N of one obstacle; with `cross`, what couples the two steps instead."""
     state = work.state
     s = contact.touch[k, C_SHAPE]
-    j = contact.shape[s, 1]
+    j = contact.shape[s, SHAPE_STEP]
     if cross and j < 0:
         return
     other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, 12:]
-    inside = contact.shape[s, 2] != 0
+    size = contact.place[s, PLACE_SIZE:]
+    inside = contact.shape[s, SHAPE_INSIDE] != 0
     A, B, spare = work.law[0], work.law[1], work.law[2]
     normal, slide = work.line[:3], work.line[3]
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         i = contact.point[m, 0]
         c = centre_of(contact, m, state)
-        d, n, H = distance(contact.shape[s, 0], inside, size, R, p, c)
-        radius = contact.ball[m, 3]
+        d, n, H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
+        radius = contact.ball[m, BALL_RADIUS]
         depth = radius - d
         if depth.real <= 0.0:
             continue
@@ -252,7 +260,7 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
         rho = vscale(-radius, n)
         v, w, F = obstacle_force(contact, law, m, state[i], other, depth, c, n)
         M = vcross(rho, F)
-        put_law(law, contact.ball[m, 5], depth, n, v, w, rho, radius, normal, slide, n, A, B)
+        put_law(law, contact.ball[m, BALL_WEIGHT], depth, n, v, w, rho, radius, normal, slide, n, A, B)
         if cross:
             pair_columns(t, work, i, j, work.pair)
             add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
@@ -300,17 +308,17 @@ def capsule_contact(contact, k, m, state, law):
     Ri, Rj = get9(ri, RE), get9(rj, RE)
     a, b = turn(Ri, N0), turn(Rj, N0)
     pi, pj = centre_of(contact, k, state), centre_of(contact, m, state)
-    s, t, free_s, free_t = closest(pi, a, contact.ball[k, 4], pj, b, contact.ball[m, 4])
+    s, t, free_s, free_t = closest(pi, a, contact.ball[k, BALL_HALF], pj, b, contact.ball[m, BALL_HALF])
     c = vaxpy(s, a, pi)
     d = vsub(c, vaxpy(t, b, pj))
     size = np.sqrt(vdot(d, d))
-    depth = contact.ball[k, 3] + contact.ball[m, 3] - size
+    depth = contact.ball[k, BALL_RADIUS] + contact.ball[m, BALL_RADIUS] - size
     n = vscale(1.0 / size, d) if size.real > 0.0 else vscale(0.0, d)
     v = vsub(velocity_at(ri, c), velocity_at(rj, c))
     w = vsub(get3(ri, VE), get3(rj, VE))
     F = vscale(0.0 * size, n)
     if depth.real > 0.0:
-        F = contact_force(law, 1.0, depth, n, v, w, vscale(-contact.ball[k, 3], n))
+        F = contact_force(law, 1.0, depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n))
     return depth, c, n, d, a, b, free_s, free_t, v, w, F
 
 
@@ -348,7 +356,7 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
         slide[col] = ds
         for r in range(3):
             normal[r, col] = dn[r]
-    radius = contact.ball[k, 3]
+    radius = contact.ball[k, BALL_RADIUS]
     rho = vscale(-radius, n)
     M = vcross(rho, F)
     put_law(law, 1.0, depth, n, v, w, rho, radius, normal, slide, a, A, B)
@@ -378,7 +386,7 @@ def bounds(contact, first, end, centre):
     high = (-1e300, -1e300, -1e300)
     for k in range(first, end):
         x, y, z = centre[k, 0], centre[k, 1], centre[k, 2]
-        r = contact.ball[k, 3] + contact.ball[k, 4]
+        r = contact.ball[k, BALL_RADIUS] + contact.ball[k, BALL_HALF]
         low = (min(low[0], x - r), min(low[1], y - r), min(low[2], z - r))
         high = (max(high[0], x + r), max(high[1], y + r), max(high[2], z + r))
     return low, high
@@ -414,7 +422,7 @@ def sort_points(contact, pair, centre, sweep, margin):
     for e in range(n):
         k = rods[0] + e if e < na else rods[2] + e - na
         x = centre[k, axis]
-        reach = contact.ball[k, 3] + contact.ball[k, 4]
+        reach = contact.ball[k, BALL_RADIUS] + contact.ball[k, BALL_HALF]
         begin = x - reach - margin
         f = e - 1
         while f >= 0 and sweep[f, 1] > begin:  # points follow each other along rods, so they are nearly sorted
@@ -432,7 +440,13 @@ def sort_points(contact, pair, centre, sweep, margin):
 def near(contact, k, m, centre, margin):
     """Whether two capsules may touch, and are close enough (within `margin`) for a closer look."""
     x, y, z = centre[k, 0] - centre[m, 0], centre[k, 1] - centre[m, 1], centre[k, 2] - centre[m, 2]
-    reach = contact.ball[k, 3] + contact.ball[k, 4] + contact.ball[m, 3] + contact.ball[m, 4] + margin
+    reach = (
+        contact.ball[k, BALL_RADIUS]
+        + contact.ball[k, BALL_HALF]
+        + contact.ball[m, BALL_RADIUS]
+        + contact.ball[m, BALL_HALF]
+        + margin
+    )
     return x * x + y * y + z * z < reach * reach and contact.skip[k, m] == 0
 
 
@@ -466,9 +480,9 @@ def visit_rods(t, work, contact, space, task, cq, out):
                 if task == TOUCHES:
                     write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
                 elif depth.real > 0.0 and task == ENERGY:
-                    energy += law[0] * depth.real ** (law[1] + 1.0) / (law[1] + 1.0)
+                    energy += law[LAW_STIFFNESS] * depth.real ** (law[LAW_EXPONENT] + 1.0) / (law[LAW_EXPONENT] + 1.0)
                 elif depth.real > 0.0:
-                    M = vcross(vscale(-contact.ball[lower, 3], nn), F)
+                    M = vcross(vscale(-contact.ball[lower, BALL_RADIUS], nn), F)
                     subtract_wrench(state[contact.point[lower, 0]], c, M, F)
                     subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
     return energy
@@ -509,13 +523,18 @@ def contact_potential(t, work, contact, space):
         s = contact.touch[k, C_SHAPE]
         R, p = shape_frame(contact, s, work.state)
         law = contact.law[contact.touch[k, C_LAW]]
-        inside = contact.shape[s, 2] != 0
+        inside = contact.shape[s, SHAPE_INSIDE] != 0
         for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
             c = centre_of(contact, m, work.state)
-            d, _n, _H = distance(contact.shape[s, 0], inside, contact.place[s, 12:], R, p, c)
-            depth = contact.ball[m, 3] - d
+            d, _n, _H = distance(contact.shape[s, SHAPE_KIND], inside, contact.place[s, PLACE_SIZE:], R, p, c)
+            depth = contact.ball[m, BALL_RADIUS] - d
             if depth > 0.0:
-                energy += contact.ball[m, 5] * law[0] * depth ** (law[1] + 1.0) / (law[1] + 1.0)
+                energy += (
+                    contact.ball[m, BALL_WEIGHT]
+                    * law[LAW_STIFFNESS]
+                    * depth ** (law[LAW_EXPONENT] + 1.0)
+                    / (law[LAW_EXPONENT] + 1.0)
+                )
     if contact.rods.shape[0] > 0:
         energy += visit_rods(t, work, contact, space, ENERGY, 1.0, work.out[0])
     return energy
@@ -533,7 +552,7 @@ def write_row(contact, work, table, number, k, m, depth, c, n, F):
     row = table[at]
     row[T_CONTACT], row[T_FIRST], row[T_SECOND], row[T_GAP] = number, k, m, -depth
     for i in range(3):
-        row[T_POINT + i] = c[i] - contact.ball[k, 3] * n[i]
+        row[T_POINT + i] = c[i] - contact.ball[k, BALL_RADIUS] * n[i]
         row[T_NORMAL + i] = n[i]
         row[T_FORCE + i] = F[i]
 

@@ -32,6 +32,8 @@ class Loops(NamedTuple):
     data: F2  # (rows, 10) c | a, b, …, const | c, two vectors normal to it in A (the first also in B), pitch per radian
 
 
+JOINT_A, JOINT_B, JOINT_FIRST, JOINT_END = (np.int64(k) for k in range(4))
+ROW_CONSTANT = np.int64(9)  # of an angle, or the pitch of a helix
 POINT, ANGLE, HELIX = (np.int64(k) for k in range(3))
 N0, N3, N6, N9, N12, N21 = (np.int64(k) for k in (0, 3, 6, 9, 12, 21))
 
@@ -39,7 +41,7 @@ N0, N3, N6, N9, N12, N21 = (np.int64(k) for k in (0, 3, 6, 9, 12, 21))
 @routine
 def loop_frames(loops, k, state):
     """Rotations and positions of both frames."""
-    ra, rb = state[loops.joint[k, 0]], state[loops.joint[k, 1]]
+    ra, rb = state[loops.joint[k, JOINT_A]], state[loops.joint[k, JOINT_B]]
     place = loops.place[k]
     Ra, Rb = get9(ra, RE), get9(rb, RE)
     return (
@@ -66,12 +68,12 @@ def loop_row(loops, r, A, B, d):
     kind = loops.row[r, 0]
     if kind == ANGLE:
         a, b = mv(A, get3(data, N0)), mv(B, get3(data, N3))
-        return vdot(a, b) - data[9], vcross(b, a), vscale(0.0, a)
+        return vdot(a, b) - data[ROW_CONSTANT], vcross(b, a), vscale(0.0, a)
     c = mv(A, get3(data, N0))
     if kind == POINT:
         return vdot(c, d), vscale(0.0, c), c
     theta, w, beta, _b1, _b2, _k, _s, _n = helix_angle(data, A, B)
-    return vdot(c, d) - data[9] * theta, vscale(data[9], vcross(w, beta)), c
+    return vdot(c, d) - data[ROW_CONSTANT] * theta, vscale(data[ROW_CONSTANT], vcross(w, beta)), c
 
 
 @routine
@@ -97,7 +99,7 @@ def add_row_matrix(loops, r, A, B, scale, P):
         dw = vscale(1.0 / n, vsub(vsub(vscale(dk, b2), vscale(ds, b1)), vscale(dn, w)))
         dM = vadd(vcross(dw, beta), vcross(w, db))
         for i in range(3):
-            P[i, j] += scale * data[9] * dM[i]
+            P[i, j] += scale * data[ROW_CONSTANT] * dM[i]
 
 
 @routine
@@ -105,11 +107,11 @@ def apply_loops(t, work, loops, space, q, v, u, r):
     """Subtract the constraint forces from the wrenches of the steps; for any number type."""
     state, multiplier = work.state, work.multiplier
     for k in range(loops.joint.shape[0]):
-        i, j = loops.joint[k, 1], loops.joint[k, 0]
+        i, j = loops.joint[k, JOINT_B], loops.joint[k, JOINT_A]
         A, pa, B, pb = loop_frames(loops, k, state)
         d = vsub(pb, pa)
         M, F = vscale(0.0, d), vscale(0.0, d)
-        for e in range(loops.joint[k, 2], loops.joint[k, 3]):
+        for e in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
             _e, m, f = loop_row(loops, e, A, B, d)
             M = vaxpy(multiplier[e], m, M)
             F = vaxpy(multiplier[e], f, F)
@@ -124,14 +126,14 @@ def loop_tangents(t, work, loops, cross, cq, out):
     """Matrices K of the constraint forces; with `cross`, what couples the two steps instead."""
     A6, B6, spare = work.law[0], work.law[1], work.law[2]
     for k in range(loops.joint.shape[0]):
-        i, j = loops.joint[k, 1], loops.joint[k, 0]
+        i, j = loops.joint[k, JOINT_B], loops.joint[k, JOINT_A]
         if cross and (i < 0 or j < 0):
             continue
         A, pa, B, pb = loop_frames(loops, k, work.state)
         d = vsub(pb, pa)
         M, F = vscale(0.0, d), vscale(0.0, d)
         clear_laws(A6, B6)
-        for r in range(loops.joint[k, 2], loops.joint[k, 3]):
+        for r in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
             _e, m, f = loop_row(loops, r, A, B, d)
             value = work.multiplier[r]
             M = vaxpy(value, m, M)
@@ -171,7 +173,7 @@ def row_acceleration(loops, r, A, B, pa, pb, ra, rb):
         _theta, _w, beta, b1, b2, k, s, n = helix_angle(data, A, B)
         k1, k2 = dot_motion(b1, beta, wa, wb, aa, ab)
         s1, s2 = dot_motion(b2, beta, wa, wb, aa, ab)
-        out -= data[9] * ((k * s2 - s * k2) / n - (k * s1 - s * k1) * 2.0 * (k * k1 + s * s1) / (n * n))
+        out -= data[ROW_CONSTANT] * ((k * s2 - s * k2) / n - (k * s1 - s * k1) * 2.0 * (k * k1 + s * s1) / (n * n))
     return out
 
 
@@ -179,14 +181,14 @@ def row_acceleration(loops, r, A, B, pa, pb, ra, rb):
 def closure(t, work, loops, wanted, G):
     """Values, rates and accelerations of all rows into work.closure (rows, 3); if `wanted`, derivatives into G (rows, nv)."""
     for k in range(loops.joint.shape[0]):
-        j, i = loops.joint[k, 0], loops.joint[k, 1]
+        j, i = loops.joint[k, JOINT_A], loops.joint[k, JOINT_B]
         ra, rb = work.state[j], work.state[i]
         A, pa, B, pb = loop_frames(loops, k, work.state)
         d = vsub(pb, pa)
         if wanted:
             pair_columns(t, work, i, j, work.pair)
         w, v = vsub(get3(rb, VE), get3(ra, VE)), vsub(get3(rb, VE + 3), get3(ra, VE + 3))
-        for r in range(loops.joint[k, 2], loops.joint[k, 3]):
+        for r in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
             e, M, F = loop_row(loops, r, A, B, d)
             m = vadd(M, vcross(pb, F))
             work.closure[r, 0] = e

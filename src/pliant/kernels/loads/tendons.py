@@ -35,6 +35,9 @@ class Tendons(NamedTuple):
 
 L_TENDON, L_PHI, L_N, L_Q, L_V = (np.int64(k) for k in range(5))
 T_FORCE, T_LENGTH, T_RATE, T_STIFF, T_DAMP, T_SENSE = (np.int64(k) for k in range(6))
+LAW_INPUT, LAW_ELASTIC, LAW_FIRST, LAW_END = (np.int64(k) for k in range(4))
+SEGMENT_TENDON, SEGMENT_A, SEGMENT_B = (np.int64(k) for k in range(3))
+P_WEIGHT, P_STRAIN, P_PLACE, P_SLOPE = (np.int64(k) for k in (0, 1, 7, 10))
 V_STIFF, V_DAMP, V_REST, V_FRICTION, V_SPEED, V_LENGTH, V_FACTOR = (np.int64(k) for k in range(7))
 
 
@@ -46,13 +49,13 @@ def tendon_state(tendons, p, q, wrench, tangent):
     q0 = tendons.point[p, L_Q]
     x = wrench  # first the strain, then overwritten
     for c in range(6):
-        x[c] = data[1 + c]
+        x[c] = data[P_STRAIN + c]
     for k in range(tendons.point[p, L_N]):
         x[tendons.comp[o + k]] += tendons.phi[o + k] * q[q0 + k]
-    d0, d1, d2 = data[7], data[8], data[9]
-    t0 = x[3] + x[1] * d2 - x[2] * d1 + data[10]
-    t1 = x[4] + x[2] * d0 - x[0] * d2 + data[11]
-    t2 = x[5] + x[0] * d1 - x[1] * d0 + data[12]
+    d0, d1, d2 = data[P_PLACE], data[P_PLACE + 1], data[P_PLACE + 2]
+    t0 = x[3] + x[1] * d2 - x[2] * d1 + data[P_SLOPE]
+    t1 = x[4] + x[2] * d0 - x[0] * d2 + data[P_SLOPE + 1]
+    t2 = x[5] + x[0] * d1 - x[1] * d0 + data[P_SLOPE + 2]
     size = np.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     t0 /= size
     t1 /= size
@@ -104,7 +107,7 @@ def strain_rate(tendons, p, v, out):
 def set_plain_tensions(tendons, work, u):
     """The tension of every tendon is its input."""
     for k in range(tendons.law.shape[0]):
-        work.tension[k, T_FORCE] = u[tendons.law[k, 0]]
+        work.tension[k, T_FORCE] = u[tendons.law[k, LAW_INPUT]]
 
 
 @routine
@@ -116,7 +119,7 @@ def line_lengths(tendons, work, q):
         work.tension[k, T_LENGTH] = tendons.value[k, V_LENGTH]
     for p in range(tendons.point.shape[0]):
         k = tendons.point[p, L_TENDON]
-        work.tension[k, T_LENGTH] += tendons.data[p, 0] * tendon_state(tendons, p, q, w, none)
+        work.tension[k, T_LENGTH] += tendons.data[p, P_WEIGHT] * tendon_state(tendons, p, q, w, none)
 
 
 @routine
@@ -129,7 +132,7 @@ def add_lines(tendons, work, q, r):
         if force == 0.0:
             continue
         tendon_state(tendons, p, q, w, none)
-        f = force * work.factor[p] * tendons.data[p, 0]
+        f = force * work.factor[p] * tendons.data[p, P_WEIGHT]
         o = tendons.point[p, L_PHI]
         v0 = tendons.point[p, L_V]
         for k in range(tendons.point[p, L_N]):
@@ -154,7 +157,7 @@ def line_stiffness(tendons, work, q, cq, p, total):
         if force != 0.0:
             active = True
             tendon_state(tendons, p, q, w, K)
-            f = cq * force * work.factor[p] * tendons.data[p, 0]
+            f = cq * force * work.factor[p] * tendons.data[p, P_WEIGHT]
             for i in range(6):
                 for j in range(6):
                     total[i, j] += f * K[i, j]
@@ -190,10 +193,10 @@ def add_line_gradients(tendons, work, q, by_input, scale, out):
     none = work.line[:0]
     for p in range(tendons.point.shape[0]):
         k = tendons.point[p, L_TENDON]
-        row = out[tendons.law[k, 0] if by_input else k]
+        row = out[tendons.law[k, LAW_INPUT] if by_input else k]
         tendon_state(tendons, p, q, w, none)
         o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-        f = scale * tendons.data[p, 0]
+        f = scale * tendons.data[p, P_WEIGHT]
         for i in range(tendons.point[p, L_N]):
             row[v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
 

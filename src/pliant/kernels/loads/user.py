@@ -23,23 +23,24 @@ class User(NamedTuple):
 class UserSpace(NamedTuple):
     """What the functions read and write; always real."""
 
-    values: (
-        F1  # (96 points + most inputs of a load,) of each load poses, twists, wrenches and their derivatives; inputs
-    )
+    values: F1  # (USER_WIDTH points + most inputs of a load,) of each load poses, twists, wrenches and their derivatives; inputs
 
 
 N0, N9 = np.int64(0), np.int64(9)
 WRENCHES, DERIVATIVES = np.int64(0), np.int64(1)  # what a function is asked for
-POSE, TWIST, WRENCH, DPOSE, DTWIST, USER_WIDTH = 0, 12, 18, 24, 60, 96
+LOAD_FIRST, LOAD_END, LOAD_ADDRESS, LOAD_INPUT, LOAD_INPUTS = (np.int64(k) for k in range(5))
+PLACE_WEIGHT = np.int64(12)
+# where a load has what concerns its n points, each times n: poses, twists, wrenches, their derivatives
+TWIST, WRENCH, DPOSE, DTWIST, USER_WIDTH = (np.int64(k) for k in (12, 18, 24, 60, 96))
 
 
 @routine
 def evaluate(user, k, work, space, u, want):
-    """Call load k; its results are in space.values, from 96 × its first point on."""
-    first, end = user.load[k, 0], user.load[k, 1]
+    """Call load k; its results are in space.values, from USER_WIDTH times its first point on."""
+    first, end = user.load[k, LOAD_FIRST], user.load[k, LOAD_END]
     n = end - first
     buffer = space.values[USER_WIDTH * first : USER_WIDTH * end]
-    pose, twist = buffer[: 12 * n], buffer[12 * n : 18 * n]
+    pose, twist = buffer[: TWIST * n], buffer[TWIST * n : WRENCH * n]
     for m in range(n):
         row = work.state[user.point[first + m, 0]]
         x = point_at(row, get3(user.place[first + m], N9))
@@ -53,19 +54,19 @@ def evaluate(user, k, work, space, u, want):
             twist[6 * m + c] = w[c].real
             twist[6 * m + 3 + c] = v[c].real
     start = USER_WIDTH * user.point.shape[0]
-    inputs = space.values[start : start + user.load[k, 4]]
-    for c in range(user.load[k, 4]):
-        inputs[c] = u[user.load[k, 3] + c].real
+    inputs = space.values[start : start + user.load[k, LOAD_INPUTS]]
+    for c in range(user.load[k, LOAD_INPUTS]):
+        inputs[c] = u[user.load[k, LOAD_INPUT] + c].real
     call_load(
-        user.load[k, 2],
+        user.load[k, LOAD_ADDRESS],
         n,
         want,
         pose,
         twist,
         inputs,
-        buffer[18 * n : 24 * n],
-        buffer[24 * n : 60 * n],
-        buffer[60 * n : 96 * n],
+        buffer[WRENCH * n : DPOSE * n],
+        buffer[DPOSE * n : DTWIST * n],
+        buffer[DTWIST * n :],
     )
 
 
@@ -80,14 +81,14 @@ def apply_user(user, work, space, u, want):
     """Subtract the wrenches; with `want` DERIVATIVES their matrices K and N from those of the steps."""
     for k in range(user.load.shape[0]):
         evaluate(user, k, work, space, u, want)
-        first = user.load[k, 0]
-        buffer = space.values[USER_WIDTH * first : USER_WIDTH * user.load[k, 1]]
-        n = user.load[k, 1] - first
+        first = user.load[k, LOAD_FIRST]
+        buffer = space.values[USER_WIDTH * first : USER_WIDTH * user.load[k, LOAD_END]]
+        n = user.load[k, LOAD_END] - first
         for m in range(n):
             i = user.point[first + m, 0]
             x = point_of(user, first + m, work.state)
-            o = 18 * n + 6 * m
-            f = user.place[first + m, 12]
+            o = WRENCH * n + 6 * m
+            f = user.place[first + m, PLACE_WEIGHT]
             M = (f * buffer[o], f * buffer[o + 1], f * buffer[o + 2])
             F = (f * buffer[o + 3], f * buffer[o + 4], f * buffer[o + 5])
             if want == WRENCHES:
@@ -96,8 +97,8 @@ def apply_user(user, work, space, u, want):
                 A, B = work.law[0], work.law[1]
                 for r in range(6):
                     for c in range(6):
-                        A[r, c] = f * buffer[24 * n + 36 * m + 6 * r + c]
-                        B[r, c] = f * buffer[60 * n + 36 * m + 6 * r + c]
+                        A[r, c] = f * buffer[DPOSE * n + 36 * m + 6 * r + c]
+                        B[r, c] = f * buffer[DTWIST * n + 36 * m + 6 * r + c]
                 subtract_law(work, i, x, M, F, A, B)
 
 
@@ -105,8 +106,8 @@ def apply_user(user, work, space, u, want):
 def user_columns(t, work, user, space, u, B):
     """Derivatives with respect to the inputs of user loads, by central differences."""
     for k in range(user.load.shape[0]):
-        first, n = user.load[k, 0], user.load[k, 1] - user.load[k, 0]
-        for j in range(user.load[k, 3], user.load[k, 3] + user.load[k, 4]):
+        first, n = user.load[k, LOAD_FIRST], user.load[k, LOAD_END] - user.load[k, LOAD_FIRST]
+        for j in range(user.load[k, LOAD_INPUT], user.load[k, LOAD_INPUT] + user.load[k, LOAD_INPUTS]):
             value = u[j]
             h = 6e-6 * max(1.0, abs(value))
             for side in range(2):
@@ -115,8 +116,8 @@ def user_columns(t, work, user, space, u, B):
                 evaluate(user, k, work, space, u, WRENCHES)
                 buffer = space.values[USER_WIDTH * first : USER_WIDTH * (first + n)]
                 for m in range(n):
-                    f = 0.5 * sign / h * user.place[first + m, 12]
-                    o = 18 * n + 6 * m
+                    f = 0.5 * sign / h * user.place[first + m, PLACE_WEIGHT]
+                    o = WRENCH * n + 6 * m
                     M = (f * buffer[o], f * buffer[o + 1], f * buffer[o + 2])
                     F = (f * buffer[o + 3], f * buffer[o + 4], f * buffer[o + 5])
                     add_projection(t, work, user.point[first + m, 0], point_of(user, first + m, work.state), M, F, B[j])

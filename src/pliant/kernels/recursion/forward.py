@@ -105,6 +105,25 @@ def strains(phi, first, ranges, data, cols, col0, state):
         state[XI + 30 + c] = z2
 
 
+@routine
+def strain(phi, first, ranges, data, x, col0, state):
+    """Strain alone at both Magnus nodes of a rod step, into state[XI:XI+12]."""
+    for c in range(6):
+        x1 = data[D_XI1 + c] + 0.0 * x[0]
+        x2 = data[D_XI2 + c] + 0.0 * x[0]
+        for k in range(ranges[RANGE + c], ranges[RANGE + c + 1]):
+            x1 += phi[0, first + k] * x[col0 + k]
+            x2 += phi[1, first + k] * x[col0 + k]
+        state[XI1 + c] = x1
+        state[XI2 + c] = x2
+
+
+@inline
+def magnus_vector(x1, x2, h, c):
+    """Ω of a rod step from the strains at its nodes."""
+    return daxpy(c, dcross(x1, x2), dscale(0.5 * h, dadd(x1, x2)))
+
+
 @inline
 def magnus(state, h, c):
     """Ω, Ω̇ = Zq̇, Zq̈ and Żq̇ of a rod step from its nodal strains."""
@@ -114,7 +133,7 @@ def magnus(state, h, c):
     y2 = get6(state, XD2)
     z1 = get6(state, XA1)
     z2 = get6(state, XA2)
-    omega = daxpy(c, dcross(x1, x2), dscale(0.5 * h, dadd(x1, x2)))
+    omega = magnus_vector(x1, x2, h, c)
     rate = daxpy(c, dadd(dcross(y1, x2), dcross(x1, y2)), dscale(0.5 * h, dadd(y1, y2)))
     accel = daxpy(c, dadd(dcross(z1, x2), dcross(x1, z2)), dscale(0.5 * h, dadd(z1, z2)))
     return omega, rate, accel, dscale(2.0 * c, dcross(y1, y2))
@@ -187,6 +206,44 @@ def set_world(t, q, work):
     for i in range(3):
         row[PE + i] = -out[i]
         row[AE + 3 + i] = -work.gravity[i]
+
+
+@routine
+def moved(R, p, omega):
+    """The pose (R, p) after exp(Ω)."""
+    ca, cb, _a1, _b1, _a2, _b2 = tangent_coefficients(omega)
+    Re, pe = exp_se3(omega, ca, cb)
+    return mm(R, Re), vadd(p, mv(R, pe))
+
+
+@routine
+def place_steps(t, q, blocks, work):
+    """Fill the ends of `work.state` with poses alone, for the steps of the first blocks; not for spectral rods."""
+    cols = work.cols
+    for k in range(t.col_q.shape[0]):
+        cols[0, k] = q[t.col_q[k]] if t.col_q[k] >= 0 else 0.0 * q[0]
+    set_world(t, q, work)
+    for b in range(blocks):
+        block = t.block[b]
+        parent = work.state[block[PSTEP]]
+        Rp = get9(parent, RE)
+        R = mm(Rp, get9(t.place[b], PLACE_R))
+        p = vadd(get3(parent, PE), mv(Rp, get3(t.place[b], PLACE_P)))
+        kind = block[KIND]
+        for i in range(block[STEP0], block[STEP0] + block[STEPS]):
+            row = work.state[i]
+            data = t.data[i]
+            if kind == ROD:
+                strain(t.phi, t.step[i, S_PHI], block, data, cols[0], block[COL0], row)
+                R, p = moved(R, p, magnus_vector(get6(row, XI1), get6(row, XI2), data[D_H], data[D_C]))
+            elif kind == SCREW:
+                R, p = moved(R, p, dscale(cols[0, block[COL0]], get6(data, D_AXIS)))
+            else:
+                if kind == FREE:
+                    p = vadd(p, mv(R, get3(q, block[QPOS] + 4)))
+                R = mm(R, quaternion_matrix(q, block[QPOS]))
+            put9(row, RE, R)
+            put3(row, PE, p)
 
 
 @routine

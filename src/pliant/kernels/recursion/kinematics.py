@@ -50,7 +50,7 @@ from ..layout import (
 from .blocks import all_columns
 from .composite import all_jacobians
 from .dynamics import dual_dot, general_mv, sym_mv
-from .forward import forward, rod_step, strains
+from .forward import forward, place_steps, rod_step, strains
 from .spectral import THREE, spectral_point
 
 
@@ -97,8 +97,13 @@ def frame_motions(ints, floats, buffer, q, v, a, step, place, world, pose, twist
     """
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
+    still = twist.shape[0] == 0 and accel.shape[0] == 0 and t.colloc.shape[0] == 0
+    blocks = t.step[step, S_BLOCK] + 1 if step >= 0 else 0
     for k in range(q.shape[0]):
-        forward(t, q[k], v[k] if v.shape[0] > 0 else work.zero, a[k] if a.shape[0] > 0 else work.zero, work)
+        if still:
+            place_steps(t, q[k], blocks, work)
+        else:
+            forward(t, q[k], v[k] if v.shape[0] > 0 else work.zero, a[k] if a.shape[0] > 0 else work.zero, work)
         row = work.state[step]
         R, p = frame_pose(row, place)
         put_pose(pose[k], work.origin, R, p)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Never
 
 import numpy as np
@@ -88,7 +89,7 @@ class Strains:
         )
         object.__setattr__(self, "bases", bases)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of coordinates."""
         return sum(basis.size for basis in self.bases if basis is not None)
