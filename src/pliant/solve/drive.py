@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.packing import pack
-from ..kernels.program import GOOD, evaluate_rows, Code, Pieces, Program, assemble
+from ..kernels.program import GOOD, Code, Pieces, Program, assemble, evaluate_rows
 from ..model.signal import Signal
 from ..model.validate import finite
 from ..system import System

@@ -134,7 +134,7 @@ class Run:
                     return State(t, q[0], v[0])
 
                 def value(t: float, function: EventFunction = function) -> float:
-                    return _value(function, state(t))  # noqa: B023
+                    return _value(function, state(t))
 
                 from scipy.optimize import brentq  # here, since it takes a while to import
 

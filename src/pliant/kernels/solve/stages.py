@@ -46,7 +46,9 @@ from .residual import residual
 from .tape import TOLD_TO_STOP
 
 ZERO, ONE = np.int64(0), np.int64(1)
-SHARPER = 0.05  # how much closer the explicit form must come: what is left lies where the mass matrix is weak, as energy
+SHARPER = (
+    0.05  # how much closer the explicit form must come: what is left lies where the mass matrix is weak, as energy
+)
 FEEDBACK = np.int64(2)  # address[0] gives inputs that depend on the state: asked for in every iteration
 
 

@@ -146,10 +146,8 @@ class Integrator:
         u = u.copy()
         for index, tension in self.tensions.items():
             u[index] = tension
-        state = (self.q, self.v, self.a, u, tau, self.multipliers)
-        return Steps(
-            np.array([self.t]), *(x.copy()[None] for x in state), energy=np.full((1, 5), np.nan), smooth=np.zeros(1)
-        )
+        q, v, a, forces = (x.copy()[None] for x in (self.q, self.v, self.a, self.multipliers))
+        return Steps(np.array([self.t]), q, v, a, u[None], tau.copy()[None], forces, np.full((1, 5), np.nan), np.zeros(1))
 
     @property
     def taken(self) -> Steps:

@@ -45,6 +45,7 @@ class Marching(Integrator):
     KAPPA, KAPPA_CONSTANT = 0.02, 1e-9  # where Newton's iteration stops, in units of the tolerances
     LIMIT = 8  # iterations
     LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
+    LARGE = 400  # degrees of freedom
     ROOM = 64  # steps in one batch
     FINEST = 4096  # parts of a constant step
 
@@ -218,12 +219,18 @@ class Marching(Integrator):
             pushes = self.motion.pushes[k]
             hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
         self._space.prepare(Given(self.multipliers, hold=hold))
-        M = system.mass_matrix(q) if system.nv <= 400 else None
-        K = system.residual_tangent(q, 0.0 * v, 0.0 * a, u, tau, weights=(1.0, 0.0, 0.0)) if M is not None else None
-        tape.weights[2] = 1e30 if M is None else np.sqrt(np.maximum(np.diag(K), 0.0) / np.diag(M))
+        tape.weights[2] = self._frequencies(q, u, tau)
         p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
         p[slots.MARCH_RATE] = 1.0
         p[slots.MARCH_H] = self._first_step(q, v, a)
+
+    def _frequencies(self, q: Array, u: Array, tau: Array) -> Array:
+        """√(K/M) of each coordinate by itself [1/s]; unbounded for robots too large to look at every entry."""
+        system, rest = self.system, np.zeros(self.system.nv)
+        if system.nv > self.LARGE:
+            return np.full(system.nv, 1e30)
+        K = np.diag(system.residual_tangent(q, rest, rest, u, tau, weights=(1.0, 0.0, 0.0)))
+        return np.asarray(np.sqrt(np.maximum(K, 0.0) / np.diag(system.mass_matrix(q))))
 
     def _shorter(self, k: int) -> bool:
         """Whether a tendon is now shorter than its cable."""
@@ -314,7 +321,8 @@ class Marching(Integrator):
 
     def _rejoin(self) -> None:
         """A constant step has been gone through in parts."""
-        assert self._parts is not None and self.problem.steps.constant is not None
+        assert self._parts is not None
+        assert self.problem.steps.constant is not None
         self._subdivided.append((self._parts[0], self._parts[2]))
         self._parts = None
         self._count += 1
@@ -378,7 +386,7 @@ class Marching(Integrator):
         tape, nu = self._tape, self.system.nu
         u, energy = tape.log_u[:steps], tape.log_energy[:steps]
         log = (tape.log_t, tape.log_q, tape.log_v, tape.log_a, u[:, :nu], u[:, nu:], tape.log_multiplier, energy)
-        ends = Steps(*(x[:steps] for x in log), smooth=np.ones(steps))
+        ends = (*(x[:steps] for x in log), np.ones(steps))
         begin = self.row()._replace(smooth=np.ones(1))
         return Steps(*(np.concatenate(pair) for pair in zip(begin, ends)))
 
