@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.groups import POSITION
 from ..kernels.loads.internal import Internal
+from ..kernels.packing import Packed, array_of
 from ..model.links import Rod
 from .rods import rod_matrices
 
@@ -93,17 +95,21 @@ def sparse(resistance: Resistance) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return start, columns, K.take(entries), D.take(entries)
 
 
-def write_resistance(internal: Internal, assembly: Assembly) -> bool:
+def write_resistance(packed: Packed, assembly: Assembly) -> bool:
     """Write stiffness, damping and rest into tables of the same pattern; False if other manifold joints have springs now."""
+
+    def table(name: str) -> NDArray[Any]:
+        return array_of(packed, Internal, name, POSITION[Internal])
+
     springs = _springs(assembly)
-    if [spring.row for spring in springs] != [tuple(row) for row in internal.springs.tolist()]:
+    if [spring.row for spring in springs] != [tuple(row) for row in table("springs").tolist()]:
         return False
     resistance = assembly.resistance
-    internal.stiffness[:] = resistance.stiffness.take(resistance.entries)
-    internal.damping[:] = resistance.damping.take(resistance.entries)
-    internal.rest[:] = resistance.rest
+    table("stiffness")[:] = resistance.stiffness.take(resistance.entries)
+    table("damping")[:] = resistance.damping.take(resistance.entries)
+    table("rest")[:] = resistance.rest
     if springs:
-        internal.spring_stiffness[:], internal.spring_rest[:] = _spring_tables(springs)
+        table("spring_stiffness")[:], table("spring_rest")[:] = _spring_tables(springs)
     return True
 
 

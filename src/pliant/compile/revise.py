@@ -91,9 +91,8 @@ def _other_resistance(old: Model, robot: Robot, links: set[int]) -> Model:
     if resistance is not None:
         assembly = replace(old.assembly, links=infos, resistance=resistance, places=places)
         packed = old.packed._replace(floats=old.packed.floats.copy())
-        new = replace(old, robot=robot, assembly=assembly, packed=packed)
-        if write_resistance(new.internal, assembly):
-            return new
+        if write_resistance(packed, assembly):
+            return replace(old, robot=robot, assembly=assembly, packed=packed)
     resistance = resist(infos, old.assembly.nq, old.assembly.nv)
     return packed_model(robot, old.refine, replace(old.assembly, links=infos, resistance=resistance, places=places))
 

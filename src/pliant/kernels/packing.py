@@ -64,6 +64,15 @@ def view_of(packed: Packed, kind: Any, written: bool, first: int) -> Any:
     return kind(*views)
 
 
+def array_of(packed: Packed, kind: Any, name: str, first: int) -> np.ndarray:
+    """One array of a constant group, as part of the packed arrays; `first` is the first row of the group in the header."""
+    k = kind._fields.index(name)
+    start, *shape = packed.ints[4 * (first + k) : 4 * (first + k + 1)].tolist()
+    integers, dimensions = _fields(kind)[k]
+    source = packed.ints if integers else packed.floats
+    return source[start : start + math.prod(shape[:dimensions])].reshape(shape[:dimensions])
+
+
 # Views are made of a pointer and a shape: slicing and reshaping would count references and check lengths, some 40 ns each.
 
 

@@ -13,8 +13,6 @@ Names: ``v…`` 3-vectors, ``m…`` 3×3 matrices (9-tuples, by rows), ``d…`` 
 
 from ..._jit import inline
 
-ZERO3 = (0.0, 0.0, 0.0)
-
 # ---------------------------------------------------------------- 3-vectors
 
 
