@@ -30,7 +30,6 @@ OPTION_RTOL, OPTION_ATOL, OPTION_NEWTON, OPTION_LIMIT = _slots(5, 4)
 # FORWARD, SOLVE, ALPHA: 1 if S is the store of the elimination along the tree (`solve.fronts`), 0 if it is a square matrix
 OPTION_TREE = np.int64(15)
 
-REPORT = np.int64(16)
 # STATICS: iterations, residual relative to the forces, steps with a shifted tangent, halvings of steps, 1 if the tangent is
 # positive definite at the end, potential energy [J]
 REPORT_ITERATIONS, REPORT_RESIDUAL, REPORT_SHIFTS, REPORT_HALVINGS, REPORT_DEFINITE, REPORT_ENERGY = _slots(16, 6)

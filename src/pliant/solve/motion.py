@@ -215,6 +215,15 @@ class MotionSet:
         """Whether anything is prescribed."""
         return bool(self.joints or self.tendons) or bool(np.any(self.system.known))
 
+    def breaks(self, begin: float, end: float) -> list[float]:
+        """Times strictly inside (begin, end) where a prescribed motion says that it jumps or has a kink: its attribute `breakpoints`."""
+        tracks = [track for track, *_rest in (*self.joints, *self.tendons)]
+        functions = [
+            f for track in tracks for f in (track.motion.position, track.motion.velocity, track.motion.acceleration)
+        ]
+        found = {float(t) for f in functions for t in getattr(f, "breakpoints", ())}
+        return sorted(t for t in found if begin < t < end)
+
     def joints_at(self, t: float, q: Array, v: Array, a: Array) -> None:
         """Write the prescribed coordinates, velocities and accelerations at time t into q, v, a."""
         if not self._moves:

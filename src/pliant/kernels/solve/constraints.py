@@ -12,7 +12,7 @@ from ..._jit import routine
 from ..algebra.linear import independent_rows
 from ..algebra.manifold import integrate
 from ..groups import unpack_tendons
-from ..loads.tendons import T_LENGTH, T_RATE
+from ..loads.tendons import LAW_INPUT, T_LENGTH, T_RATE
 from ..loads.together import loop_closure, loop_values, tendon_lengths
 from ..recursion.forward import forward
 from ..slots import HOLD_ACTIVE, HOLD_LENGTH, HOLD_RATE
@@ -101,8 +101,8 @@ def correct_constraints(c, work, loads, q, v, u, level, g, step):
             more = work.schur[rank, m]
             rank += 1
             if k < n:
-                u[law[k, 0]] += more
-                size = max(size, abs(u[law[k, 0]]))
+                u[law[k, LAW_INPUT]] += more
+                size = max(size, abs(u[law[k, LAW_INPUT]]))
             else:
                 work.multiplier[k - n] -= more
                 size = max(size, abs(work.multiplier[k - n]))

@@ -15,6 +15,8 @@ from ..algebra.dual import get3, get6, vadd, vcross, vdot
 from ..algebra.manifold import integrate
 from ..groups import unpack_tendons
 from ..layout import PE, VE
+from ..loads.tendons import LAW_INPUT
+from ..recursion.composite import mass_matrix
 from ..recursion.forward import forward
 from ..slots import (
     HOLD_ACTIVE,
@@ -40,9 +42,9 @@ from ..slots import (
 from .constraints import holds, project
 from .factors import solve_tangent
 from .newton import CONVERGED, EXHAUSTED, OPEN, SINGULAR
-from .prescribed import clear_known
+from .prescribed import clear_known, eliminate
 from .residual import residual
-from .stages import factor_at, put_stage, refine, solve_stage, stage_problem
+from .stages import factor_at, put_stage, refine, solve_stage, stage_problem, times_mass
 
 APART = 0.08  # of a step: accelerations closer than this do not serve a predictor together
 OLD = 2.5  # steps: older ones do not serve it
@@ -151,7 +153,7 @@ def begin_stage(problem, tape, i, h):
             work.hold[k, HOLD_LENGTH] = lengths[k]
             work.hold[k, HOLD_RATE] = lengths[m + k]
             if work.hold[k, HOLD_ACTIVE] == 1.0:
-                tape.inputs[i, law[k, 0]] = tape.inputs[i - 1, law[k, 0]]
+                tape.inputs[i, law[k, LAW_INPUT]] = tape.inputs[i - 1, law[k, LAW_INPUT]]
 
 
 @routine
@@ -203,13 +205,42 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
 
 
 @routine
+def damp_start(problem, tape, factors, held, h, p):
+    """Take out of the acceleration at the start what decays within a constant step: a₀ − (1 − S⁻¹M)³ a₀. Returns False if S is singular.
+
+    A stiff damped robot that is let go has a huge acceleration for an instant far shorter than the step. It would be seen in the
+    forces of the first steps. What the step resolves changes by its third order.
+    """
+    t, work, c, _loads, fronts, _u, _tau = problem
+    g, n = p[MARCH_GAMMA] * h, tape.a.shape[1]
+    if not factor_at(problem, tape, 0, factors, held, g, p):
+        return False
+    rest, x = tape.base[0], work.newton[NEWTON_STEP]
+    if not factors.tree:
+        mass_matrix(t, work, tape.mass[:1])
+        eliminate(c, tape.mass[0])
+    for k in range(n):
+        rest[k] = 0.0 if c.known[k] == 1 else tape.a[0, k]
+    for _ in range(3):
+        for k in range(n):
+            x[k] = rest[k]
+        times_mass(problem, tape, factors, 0, x, work.newton[NEWTON_RESIDUAL])
+        solve_tangent(t, c, fronts, factors, x)
+        for k in range(n):
+            rest[k] -= x[k] / (g * g)
+    for k in range(n):
+        tape.a[0, k] -= rest[k]
+    return True
+
+
+@routine
 def estimate(problem, tape, factors, h, p):
     """Errors of the end of the step, into tape.error, and their size in units of what is tolerated.
 
     The size is the largest of three: root mean squares of coordinates and of velocities, and the displacement of any point of the
     robot against its size.
     """
-    t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, tape.a.shape[0] - 1)
+    t, work, c = problem.t, problem.work, problem.c
     s, n = tape.a.shape
     last = s - 1
     ex, ev = tape.error[0], tape.error[1]
@@ -290,6 +321,8 @@ def esdirk_step(problem, tape, factors, h, p):
     set_weights(c, tape, tape.q[0], tape.v[0], h, p, False)
     for k in range(tape.a.shape[1]):
         tape.rate[0, k] = tape.v[0, k]
+    if p[MARCH_CONSTANT] > 0.0 and p[MARCH_PAST] == 0.0 and not damp_start(problem, tape, factors, held, h, p):
+        return SINGULAR
     status = all_stages(problem, tape, factors, held, 0, h, p)
     if status == EXHAUSTED and p[MARCH_CONSTANT] > 0.0:
         if p[MARCH_FORM] == 0.0:

@@ -9,7 +9,7 @@ import numpy as np
 from ..._call import call_load
 from ..._jit import routine
 from ..groups import unpack_tendons
-from ..loads.tendons import T_LENGTH
+from ..loads.tendons import LAW_INPUT, T_LENGTH
 from ..loads.together import tendon_lengths
 from ..program import GOOD, evaluate
 from ..recursion.blocks import all_columns
@@ -100,7 +100,7 @@ def length_of_step(p):
 @routine
 def slack_and_taut(problem, tape):
     """Which tendons of prescribed length hold at the end of a step, if a tension may only pull. Returns True if any changed."""
-    t, work, c, loads, _fronts, u, _tau = problem
+    t, work, _c, loads, _fronts, u, _tau = problem
     m = work.hold.shape[0]
     last = tape.a.shape[0] - 1
     prescribed = 0
@@ -117,7 +117,7 @@ def slack_and_taut(problem, tape):
         hold = work.hold[k]
         if hold[HOLD_PUSHES] == 1.0:
             continue
-        if hold[HOLD_ACTIVE] == 1.0 and u[law[k, 0]] < 0.0:
+        if hold[HOLD_ACTIVE] == 1.0 and u[law[k, LAW_INPUT]] < 0.0:
             hold[HOLD_ACTIVE] = -1.0
             changed = True
         elif hold[HOLD_ACTIVE] == -1.0 and work.tension[k, T_LENGTH] > hold[HOLD_LENGTH] * (1.0 + 1e-12):
@@ -125,7 +125,7 @@ def slack_and_taut(problem, tape):
             changed = True
         if changed:
             for i in range(tape.inputs.shape[0]):
-                tape.inputs[i, law[k, 0]] = 0.0
+                tape.inputs[i, law[k, LAW_INPUT]] = 0.0
     return changed
 
 

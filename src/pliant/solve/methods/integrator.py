@@ -147,7 +147,9 @@ class Integrator:
         for index, tension in self.tensions.items():
             u[index] = tension
         q, v, a, forces = (x.copy()[None] for x in (self.q, self.v, self.a, self.multipliers))
-        return Steps(np.array([self.t]), q, v, a, u[None], tau.copy()[None], forces, np.full((1, 5), np.nan), np.zeros(1))
+        return Steps(
+            np.array([self.t]), q, v, a, u[None], tau.copy()[None], forces, np.full((1, 5), np.nan), np.zeros(1)
+        )
 
     @property
     def taken(self) -> Steps:

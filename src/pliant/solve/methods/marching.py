@@ -66,8 +66,9 @@ class Marching(Integrator):
         self._space = self.system.workspace()
         self._make_tape(tree)
         self._set_options(tree)
-        known = [*problem.drive.breaks(problem.t, problem.end).tolist(), *problem.breaks]
-        self._breaks = [*sorted(set(known)), problem.end]
+        span = problem.t, problem.end
+        known = {*problem.drive.breaks(*span).tolist(), *problem.motion.breaks(*span), *problem.breaks}
+        self._breaks = [*sorted(known), problem.end]
         problem.drive.expect(problem.breaks)
         self.t = problem.t
         self._tape.q[0], self._tape.v[0] = problem.q, problem.v
