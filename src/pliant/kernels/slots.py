@@ -56,9 +56,12 @@ MARCH_FAILURES, MARCH_EXPLICIT, MARCH_ERROR, MARCH_LIMITING, MARCH_TRIED, MARCH_
 # what it remembers: next step, last accepted step and its error, 1 after a rejection, γh of the factors (0: none), stage of this
 # step that they belong to (−1: of an earlier one), convergence last seen, whether stages of a last step are known, steps left
 # in explicit form, how many at the next switch, good steps since, Newton failures of late, steps since the energy was looked
-# at, longest step that Newton's iteration is trusted with [s], 1 while the residual form is tried after the explicit one
+# at, longest step that Newton's iteration is trusted with [s], 1 while the residual form is tried after the explicit one, 1
+# before the first step after a start
 MARCH_H, MARCH_H_OLD, MARCH_ERROR_OLD, MARCH_AFTER, MARCH_FACTORED, MARCH_STAGE, MARCH_RATE = _slots(56, 7)
-MARCH_PAST, MARCH_FORM, MARCH_SWITCH, MARCH_GOOD, MARCH_FAILED, MARCH_LOOKED, MARCH_TRUST, MARCH_PROBE = _slots(63, 8)
+MARCH_PAST, MARCH_FORM, MARCH_SWITCH, MARCH_GOOD, MARCH_FAILED, MARCH_LOOKED, MARCH_TRUST, MARCH_PROBE, MARCH_FRESH = (
+    _slots(63, 9)
+)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)

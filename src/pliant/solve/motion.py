@@ -217,7 +217,7 @@ class MotionSet:
 
     def breaks(self, begin: float, end: float) -> list[float]:
         """Times strictly inside (begin, end) where a prescribed motion says that it jumps or has a kink: its attribute `breakpoints`."""
-        tracks = [track for track, *_rest in (*self.joints, *self.tendons)]
+        tracks = [*(track for track, _q, _v in self.joints), *(track for track, _k in self.tendons)]
         functions = [
             f for track in tracks for f in (track.motion.position, track.motion.velocity, track.motion.acceleration)
         ]

@@ -189,6 +189,7 @@ def simulate(
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
     q, v, begin = _initial(system, start, velocity, t0)
+    going_on = isinstance(start, Result) and start.final is None and velocity is None and len(start.a) > 0
     duration, end = time_span(begin, duration)
     rtol, atol = check_tolerances(rtol, atol)
     check_steps(system, begin, end, steps, every_row=output is None, limited=clock.limit is not None)
@@ -202,7 +203,7 @@ def simulate(
         q, v = _closed(system, q, v)
     problem = Problem(
         system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
-        breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
+        a=start.a[-1].copy() if going_on else None, breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
         baumgarte=0.02 if baumgarte is None else float(baumgarte),
     )  # fmt: skip
     stepper = METHODS[method](problem) if isinstance(method, str) else method(problem)

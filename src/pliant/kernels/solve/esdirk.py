@@ -27,6 +27,7 @@ from ..slots import (
     MARCH_FACTORED,
     MARCH_FILTER,
     MARCH_FORM,
+    MARCH_FRESH,
     MARCH_GAMMA,
     MARCH_LIMITING,
     MARCH_PAST,
@@ -321,8 +322,10 @@ def esdirk_step(problem, tape, factors, h, p):
     set_weights(c, tape, tape.q[0], tape.v[0], h, p, False)
     for k in range(tape.a.shape[1]):
         tape.rate[0, k] = tape.v[0, k]
-    if p[MARCH_CONSTANT] > 0.0 and p[MARCH_PAST] == 0.0 and not damp_start(problem, tape, factors, held, h, p):
-        return SINGULAR
+    if p[MARCH_CONSTANT] > 0.0 and p[MARCH_FRESH] != 0.0:
+        if not damp_start(problem, tape, factors, held, h, p):
+            return SINGULAR
+        p[MARCH_FRESH] = 0.0
     status = all_stages(problem, tape, factors, held, 0, h, p)
     if status == EXHAUSTED and p[MARCH_CONSTANT] > 0.0:
         if p[MARCH_FORM] == 0.0:

@@ -46,6 +46,8 @@ class Problem:
         To be counted up.
     clock : Clock
         ``clock.check()`` ends the run when its wall time is over; call it now and then.
+    a : ndarray (nv,) or None
+        Initial acceleration of a run that goes on from another; None to compute it from the forces.
     breaks : tuple of float
         Times [s] where steps are to end, as the user declares them.
     subdivide : bool
@@ -67,6 +69,7 @@ class Problem:
     solver: LinearSolver
     statistics: Statistics
     clock: Clock
+    a: Array | None = None
     breaks: tuple[float, ...] = ()
     subdivide: bool = False
     rho: float = 0.8
