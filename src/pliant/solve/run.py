@@ -54,6 +54,8 @@ class Run:
         Sentences for `Result.warnings`, from whoever watches the run.
     """
 
+    BATCH = 0.05  # s of wall time between two looks at the clock, the keyboard and the disk
+
     def __init__(
         self,
         problem: Problem,
@@ -173,17 +175,17 @@ class Run:
         """Step to the end; returns the message."""
         s = self.stepper
         while s.t < self.end:
-            failure = s.advance(self.end)
-            steps = s.taken
-            if len(steps.t) > 1:
-                stop = self._event() if self.functions else None
-                end = float(steps.t[-1]) if stop is None else stop.t
-                self._outputs(end)
-                if stop is not None:
-                    return self._stopped(stop)
-                self._safe = Steps(*(x[-1:] for x in steps))
-                self._energy.see(steps)
-                s.watch = self._energy.level
+            began, before = self._clock.elapsed, s.taken
+            try:
+                failure = s.advance(self.end)
+            except BaseException:  # what was computed before it is kept
+                if s.taken is not before:
+                    self._keep()
+                raise
+            stop = self._keep()
+            if stop is not None:
+                return self._stopped(stop)
+            self._set_batch(self._clock.elapsed - began)
             if failure is not None:
                 return failure
             if self._energy.hopeless:
@@ -193,6 +195,24 @@ class Run:
             self._checkpoint.save(lambda: self.result("checkpoint"))
         self.complete = True
         return "completed"
+
+    def _keep(self) -> Event | None:
+        """Events and outputs of the last steps; the run can be continued from their end. Returns a terminal event."""
+        s, steps = self.stepper, self.stepper.taken
+        if len(steps.t) < 2:
+            return None
+        stop = self._event() if self.functions else None
+        self._outputs(float(steps.t[-1]) if stop is None else stop.t)
+        if stop is None:
+            self._safe = Steps(*(x[-1:] for x in steps))
+            self._energy.see(steps)
+            s.watch = self._energy.level
+        return stop
+
+    def _set_batch(self, seconds: float) -> None:
+        """As many steps at a time as take some hundredths of a second, and no more than a checkpoint waits for."""
+        s, due = self.stepper, min(self.BATCH, self._checkpoint.due)
+        s.batch = max(1, 2 * s.batch if seconds < 0.5 * due else s.batch if seconds < due else s.batch // 2)
 
     def _stopped(self, stop: Event) -> str:
         """End the run where a terminal event is; returns the message."""

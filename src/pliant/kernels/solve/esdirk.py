@@ -16,7 +16,6 @@ from ..algebra.manifold import integrate
 from ..groups import unpack_tendons
 from ..layout import PE, VE
 from ..loads.tendons import LAW_INPUT
-from ..recursion.composite import mass_matrix
 from ..recursion.forward import forward
 from ..slots import (
     HOLD_ACTIVE,
@@ -43,9 +42,10 @@ from ..slots import (
 from .constraints import holds, project
 from .factors import solve_tangent
 from .newton import CONVERGED, EXHAUSTED, OPEN, SINGULAR
-from .prescribed import clear_known, eliminate
+from .prescribed import clear_known
 from .residual import residual
-from .stages import factor_at, put_stage, refine, solve_stage, stage_problem, times_mass
+from .stages import factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
+from .tape import TOLD_TO_STOP
 
 APART = 0.08  # of a step: accelerations closer than this do not serve a predictor together
 OLD = 2.5  # steps: older ones do not serve it
@@ -79,8 +79,17 @@ def set_weights(c, tape, q, v, h, p, larger):
 
 
 @routine
-def predict(tape, i, h, few, p):
-    """Acceleration of stage i by Lagrange's formula through the three nearest known ones; with `few` that of the start."""
+def predict(tape, i, h, attempt, p):
+    """Acceleration of stage i by Lagrange's formula through the three nearest known ones.
+
+    In later attempts that of the start; none; or what brings the stage to rest.
+    """
+    if attempt > 1:
+        g = p[MARCH_GAMMA] * h
+        for k in range(tape.a.shape[1]):
+            tape.a[i, k] = 0.0 if attempt == 2 else -tape.base[0, k] / g
+        return
+    few = attempt == 1
     s = tape.a.shape[0]
     target = tape.times[i]
     past = s if p[MARCH_PAST] != 0.0 else 0
@@ -174,7 +183,7 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
     """Solve stage after stage.
 
     `attempt` 0: with kept factors, where they fail with new ones at the last converged stage, where these fail in explicit form with new
-    ones in every iteration; 1: with new ones in every iteration.
+    ones in every iteration; 1, 2, 3: with new ones in every iteration and other predictors.
 
     Returns a status.
     """
@@ -189,16 +198,16 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
         if tape.tableau[i, i] == 0.0:
             explicit_stage(problem, tape, i, factors, held)
             continue
-        predict(tape, i, h, attempt > 0, p)
+        predict(tape, i, h, attempt, p)
         status = solve_stage(problem, tape, i, factors, held, attempt > 0, g, p)
         if status == EXHAUSTED and attempt == 0 and p[MARCH_STAGE] < i - 1.0:
             p[MARCH_RATE] = 1.0
             if not factor_at(problem, tape, i - 1, factors, held, g, p):
                 return SINGULAR
-            predict(tape, i, h, False, p)
+            predict(tape, i, h, 0, p)
             status = solve_stage(problem, tape, i, factors, held, False, g, p)
         if status == EXHAUSTED and attempt == 0 and p[MARCH_FORM] > 0.0:
-            predict(tape, i, h, False, p)
+            predict(tape, i, h, 0, p)
             status = solve_stage(problem, tape, i, factors, held, True, g, p)
         if status != CONVERGED:
             return status
@@ -218,8 +227,7 @@ def damp_start(problem, tape, factors, held, h, p):
         return False
     rest, x = tape.base[0], work.newton[NEWTON_STEP]
     if not factors.tree:
-        mass_matrix(t, work, tape.mass[:1])
-        eliminate(c, tape.mass[0])
+        put_mass(t, work, c, tape.mass[:1])
     for k in range(n):
         rest[k] = 0.0 if c.known[k] == 1 else tape.a[0, k]
     for _ in range(3):
@@ -327,14 +335,14 @@ def esdirk_step(problem, tape, factors, h, p):
             return SINGULAR
         p[MARCH_FRESH] = 0.0
     status = all_stages(problem, tape, factors, held, 0, h, p)
-    if status == EXHAUSTED and p[MARCH_CONSTANT] > 0.0:
-        if p[MARCH_FORM] == 0.0:
-            p[MARCH_FORM] = 1.0
-            p[MARCH_FACTORED] = 0.0
-            status = all_stages(problem, tape, factors, held, 0, h, p)
-            p[MARCH_FORM] = 0.0
-        if status == EXHAUSTED:
-            status = all_stages(problem, tape, factors, held, 1, h, p)
+    if p[MARCH_CONSTANT] > 0.0 and status != CONVERGED and status != TOLD_TO_STOP:
+        p[MARCH_FORM] = 1.0
+        p[MARCH_FACTORED] = 0.0
+        status = all_stages(problem, tape, factors, held, 0, h, p)
+        p[MARCH_FORM] = 0.0
+        for attempt in range(1, 4):
+            if status != CONVERGED and status != TOLD_TO_STOP:
+                status = all_stages(problem, tape, factors, held, attempt, h, p)
         p[MARCH_FACTORED] = 0.0
     if status != CONVERGED:
         p[MARCH_FACTORED] = 0.0

@@ -100,6 +100,16 @@ def stage_problem(problem, tape, i):
 
 
 @routine
+def put_mass(t, work, c, out):
+    """The mass matrix of the state of the last forward pass, into out (1, nv, nv)."""
+    for i in range(out.shape[1]):
+        for j in range(out.shape[2]):
+            out[0, i, j] = 0.0  # also where blocks are not coupled, which earlier factors may have filled
+    mass_matrix(t, work, out)
+    eliminate(c, out[0])
+
+
+@routine
 def factor_at(problem, tape, i, factors, held, g, p):
     """New factors of the tangent at stage i, where r = 0. Returns False if it is singular."""
     t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, i)
@@ -115,8 +125,7 @@ def factor_at(problem, tape, i, factors, held, g, p):
     p[MARCH_STAGE] = float(i)
     p[MARCH_FACTORISATIONS] += 1.0
     if p[MARCH_FORM] > 0.0 and not factors.tree:
-        mass_matrix(t, work, tape.mass[:1])
-        eliminate(c, tape.mass[0])
+        put_mass(t, work, c, tape.mass[:1])
     return True
 
 
@@ -151,8 +160,7 @@ def without_mass(problem, tape, factors, q, x):
             return False
         solve_tree(t, fronts, c.known, c.scale, SIX, tape.mass[0], tape.pivot, x)
         return True
-    mass_matrix(t, work, tape.mass[1:])
-    eliminate(c, tape.mass[1])
+    put_mass(t, work, c, tape.mass[1:])
     if not cholesky(tape.mass[1]):
         return False
     cholesky_solve(tape.mass[1], x)

@@ -136,7 +136,6 @@ class Marching(Integrator):
             slots.MARCH_T: problem.t,
             slots.MARCH_LARGEST: duration / self.LEAST if steps.largest is None else min(steps.largest, duration),
             slots.MARCH_CONSTANT: steps.constant or 0.0,
-            slots.MARCH_BUDGET: 1e9,
             slots.MARCH_FORCES: 1e-7 if constant else problem.rtol,
             slots.MARCH_SIZE: _size(self.system),
             slots.MARCH_ORDER: self.tableau.embedded + 1,
@@ -236,7 +235,8 @@ class Marching(Integrator):
         if system.nv > self.LARGE:
             return np.full(system.nv, 1e30)
         K = np.diag(system.residual_tangent(q, rest, rest, u, tau, weights=(1.0, 0.0, 0.0)))
-        return np.asarray(np.sqrt(np.maximum(K, 0.0) / np.diag(system.mass_matrix(q))))
+        M = np.diag(system.mass_matrix(q))
+        return np.sqrt(np.maximum(K, 0.0) / np.where(M > 0.0, M, np.inf))
 
     def _shorter(self, k: int) -> bool:
         """Whether a tendon is now shorter than its cable."""
@@ -267,6 +267,7 @@ class Marching(Integrator):
             self._breaks.pop(0)
         p[slots.MARCH_END] = min(end, self._breaks[0]) if self._parts is None else self._parts[1]
         p[slots.MARCH_WATCH] = self.watch
+        p[slots.MARCH_BUDGET] = self.batch
         self.clock.check()
         space, system = self._space, self.system
         p[slots.MARCH_REJECTED : slots.MARCH_EXPLICIT + 1] = 0.0
@@ -275,7 +276,6 @@ class Marching(Integrator):
             engine.MARCH, *space.packed, tape.q[0], tape.v[0], tape.a[0], self.applied[0], self.applied[1], p, self._S,
             space.pivot, *space.spare, self._plan, self._floats,
         )  # fmt: skip
-        system.raise_user_errors()
         steps = int(p[slots.MARCH_STEPS])
         self._taken = self._rows(steps)
         statistics = self.statistics
@@ -291,6 +291,7 @@ class Marching(Integrator):
         self.applied = tape.inputs[0, :nu].copy(), tape.inputs[0, nu:].copy()
         self.multipliers = space.work.multiplier.copy()
         self.tensions = {i: float(tape.inputs[0, i]) for i in self.tensions}
+        system.raise_user_errors()
         if status == kernel_tape.TOLD_TO_STOP:
             self._raise()
         if self._parts is None:
@@ -391,6 +392,8 @@ class Marching(Integrator):
         """The state that was present before, and the log."""
         tape, nu = self._tape, self.system.nu
         u, energy = tape.log_u[:steps], tape.log_energy[:steps]
+        if self._p[slots.MARCH_WATCH] < 2.0:
+            energy[:, 4] = np.nan  # no power
         log = (tape.log_t, tape.log_q, tape.log_v, tape.log_a, u[:, :nu], u[:, nu:], tape.log_multiplier, energy)
         ends = (*(x[:steps] for x in log), np.ones(steps))
         begin = self.row()._replace(smooth=np.ones(1))
