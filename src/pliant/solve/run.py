@@ -118,37 +118,36 @@ class Run:
             self.stored.append(self._between(times))
             self._next = stop
 
-    def _event(self) -> Event | None:
-        """Locate roots in the last steps; the first terminal one is returned."""
-        s, steps = self.stepper, self.stepper.taken
-        for k in range(1, len(steps.t)):
-            found: list[tuple[Event, bool]] = []
-            t0, t1 = float(steps.t[k - 1]), float(steps.t[k])
-            for i, function in enumerate(self.functions):
-                before, after = self._values[i], _value(function, State(t1, steps.q[k], steps.v[k]))
-                self._values[i] = after
-                direction = getattr(function, "direction", 0)
-                if before == 0.0 or before * after > 0 or direction * (after - before) < 0:
-                    continue
-
-                def state(t: float) -> State:
-                    q, v, _a = s.states(np.array([t]))
-                    return State(t, q[0], v[0])
-
-                def value(t: float, function: EventFunction = function) -> float:
-                    return _value(function, state(t))
-
-                from scipy.optimize import brentq  # here, since it takes a while to import
-
-                t = t1 if after == 0.0 else float(brentq(value, t0, t1, xtol=1e-13, rtol=1e-14))
-                event = Event(getattr(function, "__name__", f"event {i}"), *state(t))
-                found.append((event, bool(getattr(function, "terminal", False))))
-            found.sort(key=lambda pair: pair[0].t)
-            for event, terminal in found:
-                self.found.append(event)
-                if terminal:
-                    return event
+    def _event(self, k: int) -> Event | None:
+        """Locate roots in the k-th of the last steps; the first terminal one is returned."""
+        steps = self.stepper.taken
+        t0, t1 = float(steps.t[k - 1]), float(steps.t[k])
+        found: list[tuple[Event, bool]] = []
+        values = [_value(function, State(t1, steps.q[k], steps.v[k])) for function in self.functions]
+        for i, (function, before, after) in enumerate(zip(self.functions, self._values, values)):
+            if before == 0.0 or before * after > 0 or getattr(function, "direction", 0) * (after - before) < 0:
+                continue
+            t = t1 if after == 0.0 else self._root(function, t0, t1)
+            event = Event(getattr(function, "__name__", f"event {i}"), *self._state(t))
+            found.append((event, bool(getattr(function, "terminal", False))))
+        self._values = values
+        found.sort(key=lambda pair: pair[0].t)
+        for event, terminal in found:
+            self.found.append(event)
+            if terminal:
+                return event
         return None
+
+    def _state(self, t: float) -> State:
+        """The state at a time within the last steps."""
+        q, v, _a = self.stepper.states(np.array([t]))
+        return State(t, q[0], v[0])
+
+    def _root(self, function: EventFunction, t0: float, t1: float) -> float:
+        """Where an event function that changes its sign is zero."""
+        from scipy.optimize import brentq  # here, since it takes a while to import
+
+        return float(brentq(lambda t: _value(function, self._state(t)), t0, t1, xtol=1e-13, rtol=1e-14))
 
     def loop(self, progress: Progress) -> Result:
         """Run to the end, or until something stops it."""
@@ -175,11 +174,11 @@ class Run:
         """Step to the end; returns the message."""
         s = self.stepper
         while s.t < self.end:
-            began, before = self._clock.elapsed, s.taken
+            began = self._clock.elapsed
             try:
                 failure = s.advance(self.end)
             except BaseException:  # what was computed before it is kept
-                if s.taken is not before:
+                if s.taken.t[-1] > self._safe.t[-1]:
                     self._keep()
                 raise
             stop = self._keep()
@@ -201,7 +200,16 @@ class Run:
         s, steps = self.stepper, self.stepper.taken
         if len(steps.t) < 2:
             return None
-        stop = self._event() if self.functions else None
+        stop = None
+        for k in range(1, len(steps.t)) if self.functions else ():
+            try:
+                stop = self._event(k)
+            except BaseException:
+                self._outputs(float(steps.t[k - 1]))
+                self._safe = Steps(*(x[k - 1 : k] for x in steps))
+                raise
+            if stop is not None:
+                break
         self._outputs(float(steps.t[-1]) if stop is None else stop.t)
         if stop is None:
             self._safe = Steps(*(x[-1:] for x in steps))
