@@ -20,6 +20,7 @@ from ..slots import (
     HOLD_PUSHES,
     MARCH_AFTER,
     MARCH_BUDGET,
+    MARCH_CONSERVE,
     MARCH_CONSTANT,
     MARCH_END,
     MARCH_ERROR,
@@ -53,6 +54,7 @@ from ..slots import (
 from .balance import power_balance
 from .constraints import holds
 from .esdirk import esdirk_step
+from .momentum import conserving_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
 from .stages import ONE, refine, stage_problem
 from .tape import ARRIVED, FULL, SLOW, TOLD_TO_STOP, TOO_SHORT
@@ -136,7 +138,10 @@ def attempt(problem, tape, program, factors, h, p):
         return TOLD_TO_STOP
     last = tape.a.shape[0] - 1
     for _ in range(2 * problem.work.hold.shape[0] + 1):
-        status = esdirk_step(problem, tape, factors, h, p)
+        if p[MARCH_CONSERVE] > 0.0:
+            status = conserving_step(problem, tape, factors, h, p)
+        else:
+            status = esdirk_step(problem, tape, factors, h, p)
         if status != CONVERGED or not slack_and_taut(stage_problem(problem, tape, last), tape):
             return status
         p[MARCH_FACTORED] = 0.0

@@ -19,6 +19,7 @@ from ...kernels.program import assemble
 from ...kernels.recursion import kinematics
 from ...kernels.solve import tape as kernel_tape
 from ...kernels.solve.march import SAMPLE
+from ...kernels.solve.momentum import KICK_WIDTH
 from ...kernels.solve.newton import EXHAUSTED, SINGULAR
 from ...kernels.solve.tape import Tape
 from ...system import Given, System
@@ -81,6 +82,7 @@ class Marching(Integrator):
         system, s = self.system, len(self.tableau.c)
         nq, nv, nu, n = system.nq, system.nv, system.nu, self.ROOM
         tendons, loops = len(system.tendons.law), len(system.loop_rows)
+        free = self._free()
         program = self.drive.program if not self.motion.active else None
         varying = program is None
         if program is None:
@@ -103,6 +105,9 @@ class Marching(Integrator):
             error=np.zeros((2, nv)),
             moved=np.zeros(nq),
             mass=np.zeros((1, *system.fronts.size)) if tree else np.zeros((2, nv, nv)),
+            free=free,
+            law=np.zeros((len(free), 10)),
+            kick=np.zeros((len(free), KICK_WIDTH)),
             log_t=np.zeros(n),
             log_q=np.zeros((n, nq)),
             log_v=np.zeros((n, nv)),
@@ -118,6 +123,10 @@ class Marching(Integrator):
             self._callback = PROTOTYPE(self._ask)  # to be kept alive
             self._tape.address[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
             self._tape.address[1] = self.drive.feedback
+
+    def _free(self) -> NDArray[np.int64]:
+        """Trees that keep their momentum, see `kernels.solve.momentum`."""
+        return np.zeros((0, 6), dtype=np.int64)
 
     def _set_options(self, tree: bool) -> None:
         problem, steps = self.problem, self.problem.steps
