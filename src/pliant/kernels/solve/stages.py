@@ -66,7 +66,7 @@ def chart_rate(c, X, V, K):
 @routine
 def alone(x):
     """Whether no earlier stage has moved the chart: its rate is then the velocity itself."""
-    for k in range(x.shape[0]):
+    for k in range(x.shape[0]):  # noqa: SIM110
         if x[k] != 0.0:
             return False
     return True
@@ -159,6 +159,10 @@ def without_mass(problem, tape, factors, q, x):
             return False
         solve_tree(t, fronts, c.known, c.scale, SIX, tape.mass[0], tape.pivot, x)
         return True
+    M = tape.mass[1]
+    for i in range(M.shape[0]):  # the factors of the last call fill what no block couples
+        for j in range(M.shape[1]):
+            M[i, j] = 0.0
     mass_matrix(t, work, tape.mass[1:])
     eliminate(c, tape.mass[1])
     if not cholesky(tape.mass[1]):

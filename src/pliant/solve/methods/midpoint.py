@@ -43,6 +43,7 @@ class Midpoint(Marching):
         p = self._p
         if self.problem.steps.newton is None:
             p[slots.OPTION_NEWTON] = self.NEWTON / p[slots.OPTION_RTOL]
+        p[slots.MARCH_FORM] = 1.0  # the explicit form, which converges in fewer iterations where all digits are wanted
         p[slots.MARCH_SIZE] = 0.0  # there is no error estimate
         p[slots.MARCH_CONSERVE] = len(self._trees.rows) > 0
 
