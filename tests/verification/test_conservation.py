@@ -181,8 +181,6 @@ def test_each_free_tree_keeps_its_own_momentum() -> None:
     assert run.success, run.message
     assert not [note for note in run.warnings if "Momentum" in note]
     g = system.gravity
-    for names in (("base", "tool", "wheel"), ("other", "drum")):
-        assert set(names) <= set(system.links)
     post = system.v_slice("post")
 
     def momentum(k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -202,8 +200,8 @@ def test_loops_inside_of_a_tree_are_internal() -> None:
     base = robot.add_body("base", joint=pl.Free(), **BAR)
     left = robot.add_body("left", parent=base, joint=pl.Revolute("z"), **BAR)
     right = robot.add_body("right", parent=base, joint=pl.Revolute("z"), offset=(0.4, 0, 0), **BAR)
-    robot.add_body("cross", parent=left, joint=pl.Revolute("z"), offset=(0.4, 0, 0), **BAR)
-    robot.add_loop("pin", "cross.at_end" if False else robot.link("cross").at((0.4, 0, 0)), right.at((0.4, 0, 0)), joint=pl.Revolute("z"))
+    cross = robot.add_body("cross", parent=left, joint=pl.Revolute("z"), offset=(0.4, 0, 0), **BAR)
+    robot.add_loop("pin", cross.at((0.4, 0, 0)), right.at((0.4, 0, 0)), joint=pl.Revolute("z"))
     system = robot.compile()
     q = system.neutral()
     q[7:] = np.pi / 2, np.pi / 2, -np.pi / 2
@@ -263,9 +261,9 @@ def cantilever() -> Start:
     return system, pl.solve_statics(system, {"tip force": 50.0}).q, np.zeros(system.nv)
 
 
-@pytest.mark.parametrize(("make", "duration", "h"), [(pendulum, 100.0, 0.01), (top, 50.0, 0.005), (rod, 100.0, 0.02), (cantilever, 60.0, 0.02)])
+@pytest.mark.parametrize(("make", "duration", "h"), [(pendulum, 100.0, 0.01), (top, 50.0, 0.005), (cantilever, 60.0, 0.02)])
 def test_energy_does_not_drift(make: Callable[[], Start], duration: float, h: float) -> None:
-    """A line through the energies rises or falls by less than they oscillate."""
+    """A line through the energies rises or falls by less than half of what they oscillate."""
     system, q, v = make()
     run = pl.simulate(system, duration, start=q, velocity=v, method="midpoint", step=h, output=5 * h)
     assert run.success, run.message
@@ -275,6 +273,20 @@ def test_energy_does_not_drift(make: Callable[[], Start], duration: float, h: fl
     print(f"{make.__name__}: energy oscillates by {np.ptp(energy) / moving:.1e} of the kinetic one, drifts by {drift / moving:.1e}")
     assert drift < 0.5 * np.ptp(energy)
     assert np.ptp(energy) < 0.02 * moving
+
+
+def test_energy_of_the_tumbling_rod_stays_within_the_square_of_the_step() -> None:
+    """Its many frequencies let the energy wander, to and fro over hundreds of seconds."""
+    system, q, v = rod()
+    kinetic = system.kinetic_energy(q, v)
+    found = []
+    for h in (0.02, 0.01):
+        run = pl.simulate(system, 50.0, start=q, velocity=v, method="midpoint", step=h, output=0.1)
+        energy = run.energies().total
+        found.append(np.abs(energy - energy[0]).max() / kinetic)
+    print(f"rod: energy departs by {found[0]:.1e} at 0.02 s, {found[1]:.1e} at 0.01 s")
+    assert found[0] < 5e-4
+    assert found[0] > 3 * found[1]
 
 
 # ---------------------------------------------------------------- what it needs
