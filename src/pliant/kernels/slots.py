@@ -45,9 +45,10 @@ MEMORY_FACTORS, MEMORY_H, MEMORY_RATE = _slots(24, 3)
 
 # MARCH: present time and where to stop [s], largest and constant step [s] (0: error control), how many steps are
 # attempted at most, the tolerance of constraint forces, size of the robot [m] for errors of positions (0: none), order of the error estimate
-# plus one, 1 if the estimate is filtered, 1 if energies are watched (2: with power), diagonal γ of the tableau
+# plus one, 1 if the estimate is filtered, 1 if energies are watched (2: with power), diagonal γ of the tableau, 1 if free trees keep
+# their momentum (2: its laws are known)
 MARCH_T, MARCH_END, MARCH_LARGEST, MARCH_CONSTANT, MARCH_BUDGET = _slots(32, 5)
-MARCH_FORCES, MARCH_SIZE, MARCH_ORDER, MARCH_FILTER, MARCH_WATCH, MARCH_GAMMA = _slots(37, 6)
+MARCH_FORCES, MARCH_SIZE, MARCH_ORDER, MARCH_FILTER, MARCH_WATCH, MARCH_GAMMA, MARCH_CONSERVE = _slots(37, 7)
 # what it reports: accepted steps in the log, rejected ones, iterations, factorisations, residuals, Newton failures, steps in
 # explicit form, error of the last attempt in units of the tolerance, which coordinate limits it, length of the last attempt [s],
 # rejections by error in a row
@@ -57,11 +58,13 @@ MARCH_FAILURES, MARCH_EXPLICIT, MARCH_ERROR, MARCH_LIMITING, MARCH_TRIED, MARCH_
 # step that they belong to (−1: of an earlier one), convergence last seen, whether stages of a last step are known, steps left
 # in explicit form, how many at the next switch, good steps since, Newton failures of late, steps since the energy was looked
 # at, longest step that Newton's iteration is trusted with [s], 1 while the residual form is tried after the explicit one, 1
-# before the first step after a start
+# before the first step after a start, 1 if stages start where they ended
 MARCH_H, MARCH_H_OLD, MARCH_ERROR_OLD, MARCH_AFTER, MARCH_FACTORED, MARCH_STAGE, MARCH_RATE = _slots(56, 7)
-MARCH_PAST, MARCH_FORM, MARCH_SWITCH, MARCH_GOOD, MARCH_FAILED, MARCH_LOOKED, MARCH_TRUST, MARCH_PROBE, MARCH_FRESH = (
-    _slots(63, 9)
-)
+MARCH_PAST, MARCH_FORM, MARCH_SWITCH, MARCH_GOOD, MARCH_FAILED, MARCH_LOOKED = _slots(63, 6)
+MARCH_TRUST, MARCH_PROBE, MARCH_FRESH, MARCH_AGAIN = _slots(69, 4)
+# thinnest obstacle [m] (0: none), farthest that a point moved in one step [m] and when that began [s]; where constant steps are
+# counted from [s]
+MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(74, 4)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)

@@ -233,6 +233,11 @@ class Drive:
             self._known.add(found.t)
         return found
 
+    def forces_on(self, velocities: slice) -> bool:
+        """Whether tau acts, or may act, on these velocities."""
+        none = np.zeros(0)
+        return callable(self._given["tau"]) or bool(np.any(self._tau(0.0, none, none, 0)[velocities]))
+
     @cached_property
     def program(self) -> Program | None:
         """u and tau, one after the other (nu + nv,), as a program for kernels; None if there is a Python function.

@@ -376,6 +376,9 @@ class _Tendons(Family):
         reason = "cables between its links, or tendons with elasticity or friction connect them"
         return reason if self.needs_unit(tables) else ""
 
+    def between(self, tables: Tendons) -> NDArray[np.int64]:
+        return tables.segment[:, 1:]
+
     def keeps_potential(self, tables: Tendons) -> bool:
         return not np.any(tables.value[:, V_FRICTION])
 

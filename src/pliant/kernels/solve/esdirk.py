@@ -21,6 +21,7 @@ from ..slots import (
     HOLD_ACTIVE,
     HOLD_LENGTH,
     HOLD_RATE,
+    MARCH_AGAIN,
     MARCH_CONSTANT,
     MARCH_ERROR,
     MARCH_FACTORED,
@@ -198,7 +199,8 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
         if tape.tableau[i, i] == 0.0:
             explicit_stage(problem, tape, i, factors, held)
             continue
-        predict(tape, i, h, attempt, p)
+        if attempt > 0 or p[MARCH_AGAIN] == 0.0:
+            predict(tape, i, h, attempt, p)
         status = solve_stage(problem, tape, i, factors, held, attempt > 0, g, p)
         if status == EXHAUSTED and attempt == 0 and p[MARCH_STAGE] < i - 1.0:
             p[MARCH_RATE] = 1.0

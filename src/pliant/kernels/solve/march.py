@@ -20,6 +20,7 @@ from ..slots import (
     HOLD_PUSHES,
     MARCH_AFTER,
     MARCH_BUDGET,
+    MARCH_CONSERVE,
     MARCH_CONSTANT,
     MARCH_END,
     MARCH_ERROR,
@@ -33,8 +34,11 @@ from ..slots import (
     MARCH_H,
     MARCH_H_OLD,
     MARCH_LARGEST,
+    MARCH_LEAP,
+    MARCH_LEAP_T,
     MARCH_LOOKED,
     MARCH_ORDER,
+    MARCH_ORIGIN,
     MARCH_PAST,
     MARCH_PROBE,
     MARCH_RATE,
@@ -44,6 +48,7 @@ from ..slots import (
     MARCH_STEPS,
     MARCH_SWITCH,
     MARCH_T,
+    MARCH_THIN,
     MARCH_TRIED,
     MARCH_TRUST,
     MARCH_WATCH,
@@ -53,7 +58,8 @@ from ..slots import (
 )
 from .balance import power_balance
 from .constraints import holds
-from .esdirk import esdirk_step
+from .esdirk import displacement, esdirk_step
+from .momentum import conserving_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
 from .stages import ONE, refine, stage_problem
 from .tape import ARRIVED, FULL, SLOW, TOLD_TO_STOP, TOO_SHORT
@@ -72,7 +78,7 @@ def ask(problem, tape, program, h, p):
     s = tape.a.shape[0]
     for i in range(s):
         tape.times[i] = p[MARCH_T] + tape.tableau[s + 1, i] * h
-    tape.times[s - 1] = p[MARCH_T] + h
+    tape.times[s - 1] = end_of_step(h, p)
     if tape.address[0] != 0:
         call_load(tape.address[0], s, SAMPLE, tape.times, tape.inputs, tape.known, tape.q[0], tape.v[0], tape.v[0])
         if not tape.times[0] > -np.inf:
@@ -82,6 +88,14 @@ def ask(problem, tape, program, h, p):
             if evaluate(program, tape.times[i], RIGHT if i < s - 1 else LEFT, tape.inputs[i]) != GOOD:
                 return False
     return True
+
+
+@routine
+def end_of_step(h, p):
+    """When a step ends [s]; constant ones are counted, so that rounding does not add up."""
+    if p[MARCH_CONSTANT] > 0.0 and h == p[MARCH_CONSTANT]:
+        return p[MARCH_ORIGIN] + (np.round((p[MARCH_T] - p[MARCH_ORIGIN]) / h) + 1.0) * h
+    return p[MARCH_T] + h
 
 
 @routine
@@ -138,7 +152,10 @@ def attempt(problem, tape, program, factors, h, p):
         return TOLD_TO_STOP
     last = tape.a.shape[0] - 1
     for _ in range(2 * problem.work.hold.shape[0] + 1):
-        status = esdirk_step(problem, tape, factors, h, p)
+        if p[MARCH_CONSERVE] > 0.0:
+            status = conserving_step(problem, tape, factors, h, p)
+        else:
+            status = esdirk_step(problem, tape, factors, h, p)
         if status != CONVERGED or not slack_and_taut(stage_problem(problem, tape, last), tape):
             return status
         p[MARCH_FACTORED] = 0.0
@@ -150,6 +167,8 @@ def accept(problem, tape, factors, p):
     """The end of the step becomes the start of the next, and a row of the log."""
     s, nv = tape.a.shape
     last, row = s - 1, int(p[MARCH_STEPS])
+    if p[MARCH_THIN] > 0.0:
+        see_leap(problem, tape, p)
     p[MARCH_T] = tape.times[last]
     for i in range(s):
         tape.past_times[i] = tape.times[i]
@@ -176,6 +195,18 @@ def accept(problem, tape, factors, p):
     if p[MARCH_FORM] > 0.0 and not holds(problem.work):
         refine(problem, tape, 0, factors)
     look(problem, tape, row, p)
+
+
+@routine
+def see_leap(problem, tape, p):
+    """Remember how far points move in a step, where that could carry them through an obstacle."""
+    t, work = problem.t, problem.work
+    last = tape.a.shape[0] - 1
+    leap = displacement(t, work, tape.q[last], work.newton[NEWTON_MOVE])
+    if leap > p[MARCH_THIN] and p[MARCH_LEAP] == 0.0:
+        p[MARCH_LEAP_T] = p[MARCH_T]
+    if leap > p[MARCH_THIN]:
+        p[MARCH_LEAP] = max(leap, p[MARCH_LEAP])
 
 
 @routine

@@ -68,6 +68,15 @@ def chart_rate(c, X, V, K):
 
 
 @routine
+def alone(x):
+    """Whether no earlier stage has moved the chart: its rate is then the velocity itself."""
+    for k in range(x.shape[0]):  # noqa: SIM110
+        if x[k] != 0.0:
+            return False
+    return True
+
+
+@routine
 def put_stage(c, work, tape, i, g):
     """Velocity, rate of the chart and coordinates of stage i from its acceleration; what is prescribed as it is told."""
     A, V, K, X = tape.a[i], tape.v[i], tape.rate[i], work.newton[NEWTON_MOVE]
@@ -78,6 +87,9 @@ def put_stage(c, work, tape, i, g):
             V[k], A[k] = told[nq + k], told[nq + nv + k]
         else:
             V[k] = tape.base[0, k] + g * A[k]
+    if alone(tape.base[1]):
+        for k in range(nv):
+            X[k] = g * V[k]
     chart_rate(c, X, V, K)
     for k in range(nv):
         X[k] = tape.base[1, k] + g * K[k]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..layout import F1, F2, F3, I1
+from ..layout import F1, F2, F3, I1, I2
 from ..packing import unpacker
 from ..program import Program
 
@@ -35,6 +35,9 @@ class Tape(NamedTuple):
     error: F2  # (2, nv) estimated errors of coordinates and velocities
     moved: F1  # (nq,) scratch
     mass: F3  # (2, nv, nv) M where the tangent was factored, and factors of another; along the tree (1, store)
+    free: I2  # (trees, 6) those that keep their momentum, see `momentum`
+    law: F2  # (trees, 10) what it follows
+    kick: F2  # (trees, KICK_WIDTH) what a step is given for that
     log_t: F1  # (n,) accepted steps: time,
     log_q: F2  # (n, nq) coordinates,
     log_v: F2  # (n, nv) velocities,

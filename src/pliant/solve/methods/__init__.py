@@ -8,6 +8,7 @@ from functools import partial
 from .alpha import generalized_alpha, hht, newmark
 from .integrator import Integrator, Problem, Steps
 from .marching import Marching
+from .midpoint import Midpoint
 from .ode import ODE_METHODS, OdeIntegrator
 from .tableau import ESDIRK3, ESDIRK5
 
@@ -25,6 +26,7 @@ METHODS: dict[str, Callable[[Problem], Integrator]] = {
     "auto": default,
     "esdirk3": partial(Marching, tableau=ESDIRK3),
     "esdirk5": partial(Marching, tableau=ESDIRK5),
+    "midpoint": Midpoint,
     "generalized-alpha": generalized_alpha,
     "newmark": newmark,
     "hht": hht,

@@ -19,6 +19,7 @@ from ...kernels.program import assemble
 from ...kernels.recursion import kinematics
 from ...kernels.solve import tape as kernel_tape
 from ...kernels.solve.march import SAMPLE
+from ...kernels.solve.momentum import KICK_WIDTH
 from ...kernels.solve.newton import EXHAUSTED, SINGULAR
 from ...kernels.solve.tape import Tape
 from ...system import Given, System
@@ -67,8 +68,10 @@ class Marching(Integrator):
         self._make_tape(tree)
         self._set_options(tree)
         span = problem.t, problem.end
-        known = {*problem.drive.breaks(*span).tolist(), *problem.motion.breaks(*span), *problem.breaks}
-        self._breaks = [*sorted(known), problem.end]
+        known = sorted({*problem.drive.breaks(*span).tolist(), *problem.motion.breaks(*span), *problem.breaks})
+        within = self._within_steps(known)
+        self._breaks = [*(t for t in known if t not in within), problem.end]
+        self._missed = within
         problem.drive.expect(problem.breaks)
         self.t = problem.t
         self._tape.q[0], self._tape.v[0] = problem.q, problem.v
@@ -83,6 +86,7 @@ class Marching(Integrator):
         system, s = self.system, len(self.tableau.c)
         nq, nv, nu, n = system.nq, system.nv, system.nu, self.ROOM
         tendons, loops = len(system.tendons.law), len(system.loop_rows)
+        free = self._free()
         program = self.drive.program if not self.motion.active else None
         varying = program is None
         if program is None:
@@ -105,6 +109,9 @@ class Marching(Integrator):
             error=np.zeros((2, nv)),
             moved=np.zeros(nq),
             mass=np.zeros((1, *system.fronts.size)) if tree else np.zeros((2, nv, nv)),
+            free=free,
+            law=np.zeros((len(free), 10)),
+            kick=np.zeros((len(free), KICK_WIDTH)),
             log_t=np.zeros(n),
             log_q=np.zeros((n, nq)),
             log_v=np.zeros((n, nv)),
@@ -120,6 +127,10 @@ class Marching(Integrator):
             self._callback = PROTOTYPE(self._ask)  # to be kept alive
             self._tape.address[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
             self._tape.address[1] = self.drive.feedback
+
+    def _free(self) -> NDArray[np.int64]:
+        """Trees that keep their momentum, see `kernels.solve.momentum`."""
+        return np.zeros((0, 6), dtype=np.int64)
 
     def _set_options(self, tree: bool) -> None:
         problem, steps = self.problem, self.problem.steps
@@ -143,8 +154,17 @@ class Marching(Integrator):
             slots.MARCH_GAMMA: self.tableau.gamma,
             slots.MARCH_SWITCH: 2.0,
             slots.MARCH_TRUST: np.inf,
+            slots.MARCH_ORIGIN: problem.t,
+            slots.MARCH_THIN: _thinnest(self.system),
         }
         p[list(options)] = [float(value) for value in options.values()]
+
+    def _within_steps(self, breaks: list[float]) -> list[float]:
+        """Breaks that lie within constant steps, which stay as they are."""
+        h, t = self.problem.steps.constant, self.problem.t
+        if h is None:
+            return []
+        return [x for x in breaks if abs((x - t) / h - round((x - t) / h)) > 1e-9 * max(1.0, (x - t) / h)]
 
     # ------------------------------------------------------------ inputs
 
@@ -381,6 +401,17 @@ class Marching(Integrator):
             out.append(
                 f"Inputs jump: {name} at t = {t:.9g} s{more}. A step ends there; declared as breaks=[...] they need not be searched for."
             )
+        if self._missed:
+            out.append(
+                f"{len(self._missed)} break(s) of inputs lie within constant steps, the first at t = {self._missed[0]:.9g} s: the order is lost there. "
+                "Choose a step that meets them, or leave `step` out."
+            )
+        leap = float(self._p[slots.MARCH_LEAP])
+        if leap > 0.0:
+            out.append(
+                f"Contact may have been stepped over: from t = {self._p[slots.MARCH_LEAP_T]:.6g} s on, points move by up to {leap:.3g} m in one step, "
+                f"which is more than the thinnest obstacle ({self._p[slots.MARCH_THIN]:.3g} m). Use a smaller max_step."
+            )
         if self._explicit > 0.1 * max(self.statistics.steps, 1):
             out.append(
                 f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because the "
@@ -417,6 +448,15 @@ class Marching(Integrator):
 def _same(a: Array, b: Array, scale: Array) -> bool:
     """Whether two accelerations differ by no more than what Newton's iteration leaves."""
     return bool(np.linalg.norm((a - b) / scale) <= 1e-5 * np.linalg.norm(a / scale))
+
+
+def _thinnest(system: System) -> float:
+    """The least way through an obstacle [m]; 0 where there is none to step over."""
+    if not system.robot.contacts:
+        return 0.0
+    ways = [o.shape.distance().thickness for o in system.robot.obstacles.values() if not o.inside]
+    thinnest = min(ways, default=np.inf)
+    return thinnest if np.isfinite(thinnest) else 0.0
 
 
 def _size(system: System) -> float:

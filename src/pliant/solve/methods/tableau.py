@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ESDIRK3", "ESDIRK5", "Tableau"]
+__all__ = ["ESDIRK3", "ESDIRK5", "MIDPOINT", "Tableau"]
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Tableau:
     @property
     def gamma(self) -> float:
         """The diagonal."""
-        return float(self.a[-1, -1])
+        return float(self.a[1, 1])
 
 
 def _matrix(gamma: float, below: list[list[float]], c: list[float], last: list[float]) -> Array:
@@ -121,3 +121,13 @@ ESDIRK3 = _esdirk3()
 
 ESDIRK5 = _esdirk5()
 """ESDIRK5(4)7L[2]SA2 of Kennedy and Carpenter (Applied Numerical Mathematics 146, 2019)."""
+
+MIDPOINT = Tableau(
+    "midpoint",
+    2,
+    2,
+    np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 1.0, 0.0]]),
+    np.array([0.0, 1.0, 0.0]),
+    filtered=False,
+)
+"""The implicit midpoint rule; its last stage is explicit, and there is no error estimate."""
