@@ -237,7 +237,7 @@ HELD: dict[str, Callable[[pl.Robot], object]] = {
 def test_what_acts_from_outside_is_said(what: str) -> None:
     robot = branched_robot()
     HELD[what](robot)
-    system, q, v = thrown(robot.compile())
+    system, _q, _v = thrown(robot.compile())
     run = pl.simulate(system, 0.02, method="midpoint", step=0.005)
     assert run.success, run.message
     note = next(note for note in run.warnings if "Momentum is not kept exactly" in note)

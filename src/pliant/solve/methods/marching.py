@@ -454,8 +454,8 @@ def _thinnest(system: System) -> float:
     """The least way through an obstacle [m]; 0 where there is none to step over."""
     if not system.robot.contacts:
         return 0.0
-    ways = [o.shape.distance().thickness for o in system.robot.obstacles.values() if not o.inside]
-    thinnest = min(ways, default=np.inf)
+    distances = (o.shape.distance() for o in system.robot.obstacles.values() if not o.inside)
+    thinnest = min((d.thickness for d in distances if d is not None), default=np.inf)
     return thinnest if np.isfinite(thinnest) else 0.0
 
 
