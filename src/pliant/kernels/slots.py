@@ -64,7 +64,9 @@ MARCH_PAST, MARCH_FORM, MARCH_SWITCH, MARCH_GOOD, MARCH_FAILED, MARCH_LOOKED = _
 MARCH_TRUST, MARCH_PROBE, MARCH_FRESH, MARCH_AGAIN = _slots(69, 4)
 # thinnest obstacle [m] (0: none), farthest that a point moved in one step [m] and when that began [s]; where constant steps are
 # counted from [s]
-MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(74, 4)
+MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(73, 4)
+# estimated error of coordinates in their natural sizes: above 1 a constant step has nothing to do with the motion any more
+MARCH_OFF = np.int64(77)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)

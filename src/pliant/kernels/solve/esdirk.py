@@ -30,6 +30,8 @@ from ..slots import (
     MARCH_FRESH,
     MARCH_GAMMA,
     MARCH_LIMITING,
+    MARCH_OFF,
+    MARCH_ORDER,
     MARCH_PAST,
     MARCH_RATE,
     MARCH_SIZE,
@@ -45,7 +47,7 @@ from .factors import solve_tangent
 from .newton import CONVERGED, EXHAUSTED, OPEN, SINGULAR
 from .prescribed import clear_known
 from .residual import residual
-from .stages import factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
+from .stages import WITH_LAW, factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
 from .tape import TOLD_TO_STOP
 
 APART = 0.08  # of a step: accelerations closer than this do not serve a predictor together
@@ -83,14 +85,9 @@ def set_weights(c, tape, q, v, h, p, larger):
 def predict(tape, i, h, attempt, p):
     """Acceleration of stage i by Lagrange's formula through the three nearest known ones.
 
-    In later attempts that of the start; none; or what brings the stage to rest.
+    In a second attempt that of the start.
     """
-    if attempt > 1:
-        g = p[MARCH_GAMMA] * h
-        for k in range(tape.a.shape[1]):
-            tape.a[i, k] = 0.0 if attempt == 2 else -tape.base[0, k] / g
-        return
-    few = attempt == 1
+    few = attempt > 0
     s = tape.a.shape[0]
     target = tape.times[i]
     past = s if p[MARCH_PAST] != 0.0 else 0
@@ -184,7 +181,7 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
     """Solve stage after stage.
 
     `attempt` 0: with kept factors, where they fail with new ones at the last converged stage, where these fail in explicit form with new
-    ones in every iteration; 1, 2, 3: with new ones in every iteration and other predictors.
+    ones in every iteration; 1: with new ones in every iteration.
 
     Returns a status.
     """
@@ -218,10 +215,10 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
 
 @routine
 def damp_start(problem, tape, factors, held, h, p):
-    """Take out of the acceleration at the start what decays within a constant step: a₀ − (1 − S⁻¹M)³ a₀. Returns False if S is singular.
+    """Take out of the acceleration at the start what decays within a constant step: a₀ − (1 − S⁻¹M)ᵏ a₀. Returns False if S is singular.
 
     A stiff damped robot that is let go has a huge acceleration for an instant far shorter than the step. It would be seen in the
-    forces of the first steps. What the step resolves changes by its third order.
+    forces of the first steps. What the step resolves changes by less than the error of the step.
     """
     t, work, c, _loads, fronts, _u, _tau = problem
     g, n = p[MARCH_GAMMA] * h, tape.a.shape[1]
@@ -232,7 +229,7 @@ def damp_start(problem, tape, factors, held, h, p):
         put_mass(t, work, c, tape.mass[:1])
     for k in range(n):
         rest[k] = 0.0 if c.known[k] == 1 else tape.a[0, k]
-    for _ in range(3):
+    for _ in range(int(p[MARCH_ORDER]) + 2):
         for k in range(n):
             x[k] = rest[k]
         times_mass(problem, tape, factors, 0, x, work.newton[NEWTON_RESIDUAL])
@@ -278,6 +275,7 @@ def estimate(problem, tape, factors, h, p):
             worst, where = max(a, b), k
     p[MARCH_LIMITING] = float(where)
     size = np.sqrt(max(x, y) / n)
+    p[MARCH_OFF] = np.sqrt(x / n) * (p[OPTION_RTOL] + p[OPTION_ATOL])
     if p[MARCH_SIZE] > 0.0:
         tolerated = (p[OPTION_RTOL] + p[OPTION_ATOL]) * p[MARCH_SIZE]
         size = max(size, displacement(t, work, tape.q[last], ex) / tolerated)
@@ -337,14 +335,17 @@ def esdirk_step(problem, tape, factors, h, p):
             return SINGULAR
         p[MARCH_FRESH] = 0.0
     status = all_stages(problem, tape, factors, held, 0, h, p)
+    if status == EXHAUSTED and tape.address[1] == 1 and tape.feedback.shape[0] > 0:  # a steep law: with its derivative
+        tape.address[1] = WITH_LAW
+        p[MARCH_FACTORED] = 0.0
+        status = all_stages(problem, tape, factors, held, 0, h, p)
     if p[MARCH_CONSTANT] > 0.0 and status != CONVERGED and status != TOLD_TO_STOP:
         p[MARCH_FORM] = 1.0
         p[MARCH_FACTORED] = 0.0
         status = all_stages(problem, tape, factors, held, 0, h, p)
         p[MARCH_FORM] = 0.0
-        for attempt in range(1, 4):
-            if status != CONVERGED and status != TOLD_TO_STOP:
-                status = all_stages(problem, tape, factors, held, attempt, h, p)
+        if status != CONVERGED and status != TOLD_TO_STOP:
+            status = all_stages(problem, tape, factors, held, 1, h, p)
         p[MARCH_FACTORED] = 0.0
     if status != CONVERGED:
         p[MARCH_FACTORED] = 0.0

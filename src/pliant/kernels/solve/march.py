@@ -37,6 +37,7 @@ from ..slots import (
     MARCH_LEAP,
     MARCH_LEAP_T,
     MARCH_LOOKED,
+    MARCH_OFF,
     MARCH_ORDER,
     MARCH_ORIGIN,
     MARCH_PAST,
@@ -62,7 +63,7 @@ from .esdirk import displacement, esdirk_step
 from .momentum import conserving_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
 from .stages import ONE, refine, stage_problem
-from .tape import ARRIVED, FULL, SLOW, TOLD_TO_STOP, TOO_SHORT
+from .tape import ARRIVED, FULL, NONSENSE, SLOW, TOLD_TO_STOP, TOO_SHORT
 
 EVERY = 4  # steps between two looks at the energy while nothing supplies any
 SWITCHES = 256.0  # longest stretch of steps in explicit form
@@ -307,6 +308,8 @@ def march(problem, tape, program, factors, p):
         if status == TOLD_TO_STOP:
             return TOLD_TO_STOP
         constant = p[MARCH_CONSTANT] > 0.0
+        if constant and status == CONVERGED and p[MARCH_OFF] > 1.0:
+            return NONSENSE
         if status == CONVERGED and (constant or p[MARCH_ERROR] <= 1.0):
             if last:
                 tape.times[tape.a.shape[0] - 1] = p[MARCH_END]

@@ -27,6 +27,7 @@ from ..slots import (
     MARCH_FORCES,
     MARCH_FORM,
     MARCH_ITERATIONS,
+    MARCH_LIMITING,
     MARCH_RATE,
     MARCH_RESIDUALS,
     MARCH_STAGE,
@@ -38,18 +39,21 @@ from ..slots import (
 )
 from .articulated import SIX, factor_mass_tree
 from .constraints import RATES, correct_constraints, prepare_constraints
-from .factors import factor_tangent, solve_tangent
+from .factors import factor_tangent, scaled_factor, solve_tangent
 from .fronts import solve_tree
 from .newton import CONVERGED, EXHAUSTED, SINGULAR, Problem
 from .prescribed import clear_known, eliminate
-from .residual import residual
+from .residual import residual, residual_tangent
 from .tape import TOLD_TO_STOP
 
 ZERO, ONE = np.int64(0), np.int64(1)
 SHARPER = (
     0.05  # how much closer the explicit form must come: what is left lies where the mass matrix is weak, as energy
 )
-FEEDBACK = np.int64(2)  # address[0] gives inputs that depend on the state: asked for in every iteration
+# what the function at address[0] is asked for beside the inputs of all stages: those of one stage for its state, which a feedback
+# law depends on, and the derivative of the generalised forces that they are
+FEEDBACK, LAW = np.int64(2), np.int64(3)
+WITH_LAW = np.int64(2)  # of address[1]: that derivative is part of the tangent
 
 
 @routine
@@ -77,6 +81,20 @@ def alone(x):
 
 
 @routine
+def solve_chart(c, base, g, V, K, X):
+    """X = x̄ + g K with K = T(−X)⁻¹ V, by fixed-point iteration from the X that is there."""
+    for _ in range(30):
+        chart_rate(c, X, V, K)
+        change = 0.0
+        for k in range(X.shape[0]):
+            x = base[k] + g * K[k]
+            change = max(change, abs(x - X[k]) / (1.0 + abs(x)))
+            X[k] = x
+        if not change > 1e-15:
+            break
+
+
+@routine
 def put_stage(c, work, tape, i, g):
     """Velocity, rate of the chart and coordinates of stage i from its acceleration; what is prescribed as it is told."""
     A, V, K, X = tape.a[i], tape.v[i], tape.rate[i], work.newton[NEWTON_MOVE]
@@ -90,9 +108,12 @@ def put_stage(c, work, tape, i, g):
     if alone(tape.base[1]):
         for k in range(nv):
             X[k] = g * V[k]
-    chart_rate(c, X, V, K)
-    for k in range(nv):
-        X[k] = tape.base[1, k] + g * K[k]
+    if c.spatial.shape[0] == 0:
+        for k in range(nv):
+            K[k] = V[k]
+            X[k] = tape.base[1, k] + g * K[k]
+    else:
+        solve_chart(c, tape.base[1], g, V, K, X)
     for k in range(c.shift.shape[0]):
         if c.known[c.shift[k, 1]] == 1:
             X[c.shift[k, 1]] = told[c.shift[k, 0]] - tape.q[0, c.shift[k, 0]]
@@ -122,14 +143,30 @@ def put_mass(t, work, c, out):
 
 
 @routine
+def factor_law(problem, tape, i, factors, g, r):
+    """Factors of the tangent with a feedback law in it, whose derivative by Δq (and Δq / g in the velocity) is asked for."""
+    t, work, c, loads, _fronts, u, tau = stage_problem(problem, tape, i)
+    S = factors.S
+    call_load(tape.address[0], i, LAW, tape.times, tape.inputs, tape.feedback, tape.q[i], tape.v[i], tape.base)
+    residual_tangent(t, work, c, loads, tape.q[i], tape.v[i], tape.a[i], u, tau, 1.0, 1.0 / g, 1.0 / (g * g), r, S)
+    for j in range(S.shape[1]):
+        for k in range(S.shape[2]):
+            S[0, j, k] -= tape.feedback[j, k]
+    eliminate(c, S[0])
+    return scaled_factor(S[0], c.scale, factors.pivot)
+
+
+@routine
 def factor_at(problem, tape, i, factors, held, g, p):
     """New factors of the tangent at stage i, where r = 0. Returns False if it is singular."""
     t, work, c, loads, fronts, u, tau = stage_problem(problem, tape, i)
     q, v, a = tape.q[i], tape.v[i], tape.a[i]
     p[MARCH_FACTORED] = 0.0
-    if not factor_tangent(
-        t, work, c, loads, fronts, q, v, a, u, tau, 1.0 / g, 1.0 / (g * g), work.newton[NEWTON_RESIDUAL], factors
-    ):
+    r = work.newton[NEWTON_RESIDUAL]
+    if tape.address[1] == WITH_LAW:
+        if not factor_law(problem, tape, i, factors, g, r):
+            return False
+    elif not factor_tangent(t, work, c, loads, fronts, q, v, a, u, tau, 1.0 / g, 1.0 / (g * g), r, factors):
         return False
     if held:
         prepare_constraints(t, c, work, loads, fronts, q, v, u, factors)
@@ -271,7 +308,8 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
     if p[MARCH_FORM] > 0.0 and p[MARCH_CONSTANT] == 0.0:
         kappa *= SHARPER
     eta = max(p[MARCH_RATE], 1e-16) ** 0.8
-    previous = 0.0
+    previous, last_change = 0.0, 0.0
+    forces_count = held and i == tape.a.shape[0] - 1
     for k in range(A.shape[0]):
         work.newton[NEWTON_MOVE, k] = tape.base[1, k] + g * tape.base[0, k]
     put_stage(c, work, tape, i, g)
@@ -293,14 +331,41 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
             if not always and size > kappa:
                 left = limit - 1 - it
                 if theta > 0.9 or theta**left / (1.0 - theta) * size > kappa:
+                    blame(step, tape.weights, g, p)
                     return EXHAUSTED
         previous = size
-        settled = not held or change * min(1.0, eta) <= p[MARCH_FORCES]
+        settled = True
+        if forces_count:
+            settled = forces_settled(it, change, last_change, p)
+            last_change = change
         if eta * size <= kappa and settled and (it > 0 or eta < 1.0 or size <= 0.01 * kappa):
             put_stage(c, work, tape, i, g)
-            p[MARCH_RATE] = eta
+            p[MARCH_RATE] = eta if it < 5 else 1.0
             return CONVERGED
+    blame(step, tape.weights, g, p)
     return EXHAUSTED
+
+
+@routine
+def forces_settled(it, change, before, p):
+    """Whether forces of constraints, which no displacement tells of, have converged: by their own rate."""
+    if it == 0 or before == 0.0:
+        return change <= 0.1 * p[MARCH_FORCES]
+    theta = change / before
+    if theta > 0.5:  # rounding
+        return change <= p[MARCH_FORCES] or it > 5
+    return change * theta / (1.0 - theta) <= p[MARCH_FORCES]
+
+
+@routine
+def blame(step, weights, g, p):
+    """Remember the coordinate that Newton's iteration moves most."""
+    most = -1.0
+    for k in range(step.shape[0]):
+        size = max(abs(step[k]) / weights[0, k], abs(step[k]) / (g * weights[1, k]))
+        if not size <= most:
+            most = size
+            p[MARCH_LIMITING] = float(k)
 
 
 @routine

@@ -16,7 +16,7 @@ from ..program import Program
 class Tape(NamedTuple):
     """Views of the tape."""
 
-    address: I1  # (2,) of the function that gives inputs and prescribed motion, 0 if none varies; 1 if they depend on the state
+    address: I1  # (2,) of the function that gives inputs and prescribed motion, 0 if none varies; 1 if they depend on the state, see `stages`
     pivot: I1  # (nv,) of the mass matrix along the tree
     tableau: F2  # (s + 2, s) rows of a, then b − b̂ and c
     times: F1  # (s,) of the stages [s]
@@ -34,6 +34,7 @@ class Tape(NamedTuple):
     )
     error: F2  # (2, nv) estimated errors of coordinates and velocities
     moved: F1  # (nq,) scratch
+    feedback: F2  # (nv, nv) derivative of the generalised forces of a feedback law; (0, 0) without one
     mass: F3  # (2, nv, nv) M where the tangent was factored, and factors of another; along the tree (1, store)
     free: I2  # (trees, 6) those that keep their momentum, see `momentum`
     law: F2  # (trees, 10) what it follows
@@ -52,4 +53,4 @@ unpack_program = unpacker(Program, len(Tape._fields))
 TAPE_GROUPS = (Tape, Program)
 
 # what a run is told at its end, beside the states of `newton`
-FULL, ARRIVED, TOO_SHORT, TOLD_TO_STOP, SLOW = (np.int64(10 + k) for k in range(5))
+FULL, ARRIVED, TOO_SHORT, TOLD_TO_STOP, SLOW, NONSENSE = (np.int64(10 + k) for k in range(6))

@@ -21,6 +21,7 @@ from ...kernels.solve import tape as kernel_tape
 from ...kernels.solve.march import SAMPLE
 from ...kernels.solve.momentum import KICK_WIDTH
 from ...kernels.solve.newton import EXHAUSTED, SINGULAR
+from ...kernels.solve.stages import FEEDBACK
 from ...kernels.solve.tape import Tape
 from ...system import Given, System
 from ...system.dynamics import step_storage
@@ -108,6 +109,7 @@ class Marching(Integrator):
             weights=np.zeros((3, nv)),
             error=np.zeros((2, nv)),
             moved=np.zeros(nq),
+            feedback=np.zeros((nv, nv) if self.drive.feedback and not tree else (0, 0)),
             mass=np.zeros((1, *system.fronts.size)) if tree else np.zeros((2, nv, nv)),
             free=free,
             law=np.zeros((len(free), 10)),
@@ -177,8 +179,10 @@ class Marching(Integrator):
                 last = len(tape.times) - 1
                 for i, t in enumerate(tape.times.tolist()[1:], start=1):  # those of the start are known
                     self._put(i, t, tape.q[0], tape.v[0], -1 if i == last else 1)
-            else:
+            elif want == FEEDBACK:
                 self._put_inputs(n, float(tape.times[n]), tape.q[n], tape.v[n], 0)
+            else:
+                self._put_law(n)
         except BaseException as error:  # compiled code would not hear of it
             self._error = error
             tape.times[0] = np.nan
@@ -195,6 +199,21 @@ class Marching(Integrator):
         kept = row[keep].copy()
         row[:nu] = u
         row[keep] = kept
+
+    def _put_law(self, i: int) -> None:
+        """The derivative of the generalised forces of a feedback law: by Δq, with Δv = Δq / γh, from differences."""
+        system, tape, nu = self.system, self._tape, self.system.nu
+        t, q, v = float(tape.times[i]), tape.q[i].copy(), tape.v[i].copy()
+        g = self.tableau.gamma * float(tape.times[-1] - tape.times[0])
+        u0, tau0 = tape.inputs[i, :nu].copy(), tape.inputs[i, nu:].copy()
+        B = system.actuation_matrix(q, v, u0) if self.drive.u_feedback else None
+        moves = 1e-6 * system.internal.scale
+        for k, move in enumerate(moves):
+            step = np.zeros(system.nv)
+            step[k] = move
+            u, tau = self.drive(t, system.integrate(q, step), v + step / g)
+            force = tau - tau0 if B is None else tau - tau0 + B @ (u - u0)
+            tape.feedback[:, k] = force / move
 
     def _put(self, i: int, t: float, q: Array, v: Array, side: int) -> None:
         self._put_inputs(i, t, q, v, side)
@@ -327,7 +346,7 @@ class Marching(Integrator):
         if status == kernel_tape.SLOW:
             self._look_for_jump()
             return None
-        if status in (EXHAUSTED, SINGULAR):
+        if status in (EXHAUSTED, SINGULAR, kernel_tape.NONSENSE):
             return self._subdivide(status)
         if status == kernel_tape.TOO_SHORT:
             name = system.dof_names[int(p[slots.MARCH_LIMITING])]
@@ -376,11 +395,14 @@ class Marching(Integrator):
         else:
             begin, target, parts = self._parts
         if not self.problem.subdivide or parts >= self.FINEST:
-            why = "the tangent is singular" if status == SINGULAR else "it does not converge"
+            why = {
+                SINGULAR: "the tangent is singular",
+                EXHAUSTED: "Newton's iteration does not converge",
+            }.get(np.int64(status), "its estimated error is larger than the robot")
             advice = "a smaller step" if self.problem.subdivide else "a smaller step, subdivide=True"
             return (
-                f"Newton's iteration failed in step {self._count + 1}, from t = {self.t:.6g} s with {h:.3g} s: {why}. Use {advice}, or leave "
-                "`step` out for error control"
+                f"step {self._count + 1}, from t = {self.t:.6g} s with {h:.3g} s, cannot be taken: {why}. Use {advice}, or leave `step` out "
+                "for error control"
             )
         self._parts = begin, target, 4 * parts
         p[slots.MARCH_CONSTANT] = (target - begin) / (4 * parts)
