@@ -84,6 +84,8 @@ class Run:
         self._safe = first
         self._energy = EnergyWatch(system, first, problem.atol)
         stepper.watch = self._energy.level
+        if checkpoint.due < self.BATCH:
+            stepper.batch = 1
         self._rtol = problem.rtol
 
     def _between(self, times: Array) -> Rows:
