@@ -244,7 +244,7 @@ def test_jumps_anywhere_in_time():
 
 def test_simulations(system):
     runs = [
-        pl.simulate(system, 0.3, u=u, step=0.01, output=0.05)
+        pl.simulate(system, 0.3, u=u, step=0.01, output=0.05, breaks=[*HOLD.breakpoints, *RAMP.breakpoints])
         for u in (
             {"a": HOLD, "b": RAMP},
             {"a": lambda t: HOLD(t), "b": lambda t: RAMP(t)},

@@ -333,7 +333,7 @@ def test_a_long_step_is_refused_or_subdivided() -> None:
     system, q, v = branched()
     refused = pl.simulate(system, 2.0, start=q, velocity=v, method="midpoint", step=0.5)
     assert not refused.success
-    assert "step 1" in refused.message
+    assert "cannot be taken" in refused.message
     parts = pl.simulate(system, 2.0, start=q, velocity=v, method="midpoint", step=0.5, subdivide=True)
     assert parts.success, parts.message
     assert "subdivided" in " ".join(parts.warnings)

@@ -54,6 +54,7 @@ class Run:
         Sentences for `Result.warnings`, from whoever watches the run.
     """
 
+    DELIVERED = 10.0  # error of a run in units of its local tolerance, which points along rods are compared with
     BATCH = 0.05  # s of wall time between two looks at the clock, the keyboard and the disk
 
     def __init__(
@@ -84,6 +85,8 @@ class Run:
         self._safe = first
         self._energy = EnergyWatch(system, first, problem.atol)
         stepper.watch = self._energy.level
+        if checkpoint.due < self.BATCH:
+            stepper.batch = 1
         self._rtol = problem.rtol
 
     def _between(self, times: Array) -> Rows:
@@ -167,7 +170,7 @@ class Run:
         finally:
             progress.close()
         result = self.result(message)
-        rough = spatial_warning(self.system, result.q, self._rtol)
+        rough = spatial_warning(self.system, result.q, self.DELIVERED * self._rtol)
         return result if rough is None else replace(result, warnings=(*result.warnings, rough))
 
     def _steps(self, progress: Progress) -> str:
