@@ -222,6 +222,7 @@ def draw(rows: list[Row], titles: dict[str, str], path: Path) -> None:
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from PIL import Image
 
     names = list(titles)
     across = min(4, len(names))
@@ -260,6 +261,9 @@ def draw(rows: list[Row], titles: dict[str, str], path: Path) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=min(6, len(handles)), fontsize=8, frameon=False)
     figure.savefig(path, dpi=90)
     plt.close(figure)
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(48)
+    small.save(path, optimize=True)
 
 
 def main() -> None:
