@@ -129,11 +129,15 @@ def test_second_order(make: Callable[[], Start]) -> None:
         assert run.method == "midpoint"
         found.append(errors(system, run.q[-1], run.v[-1], exact))
     orders = [np.polyfit(np.log(h), np.log([e[k] for e in found]), 1)[0] for k in (0, 1)]
-    print(f"{make.__name__}: orders {orders[0]:.2f} (q) {orders[1]:.2f} (v), errors {found[-1][0]:.1e} {found[-1][1]:.1e}")
+    print(
+        f"{make.__name__}: orders {orders[0]:.2f} (q) {orders[1]:.2f} (v), errors {found[-1][0]:.1e} {found[-1][1]:.1e}"
+    )
     assert all(1.9 < order < 2.15 for order in orders)
 
 
-@pytest.mark.parametrize(("make", "h"), [(pendulum, 0.01), (top, 0.01), (flying_top, 0.01), (rod, 0.02), (branched, 0.004)])
+@pytest.mark.parametrize(
+    ("make", "h"), [(pendulum, 0.01), (top, 0.01), (flying_top, 0.01), (rod, 0.02), (branched, 0.004)]
+)
 def test_it_goes_back_where_it_came_from(make: Callable[[], Start], h: float) -> None:
     system, q, v = make()
     there = pl.simulate(system, 200 * h, start=q, velocity=v, method="midpoint", step=h)
@@ -159,7 +163,9 @@ def departures(run: pl.Result) -> tuple[float, float, float]:
     return linear, np.abs(L - L[0]).max() / np.linalg.norm(L[0]), np.abs(centre - law).max()
 
 
-@pytest.mark.parametrize(("make", "duration", "h"), [(rod, 20.0, 0.02), (branched, 5.0, 0.005), (flying_top, 20.0, 0.02)])
+@pytest.mark.parametrize(
+    ("make", "duration", "h"), [(rod, 20.0, 0.02), (branched, 5.0, 0.005), (flying_top, 20.0, 0.02)]
+)
 def test_momentum_is_kept_to_rounding(make: Callable[[], Start], duration: float, h: float) -> None:
     system, q, v = make()
     run = pl.simulate(system, duration, start=q, velocity=v, method="midpoint", step=h, output=duration / 100)
@@ -177,7 +183,9 @@ def test_each_free_tree_keeps_its_own_momentum() -> None:
     system, q, v = swarm()
     driven = {"motor": 0.02, "cable": 3.0}
     motion = {"turn": lambda t: np.sin(3 * t)}
-    run = pl.simulate(system, 1.0, u=driven, motion=motion, start=q, velocity=v, method="midpoint", step=0.005, output=0.1)
+    run = pl.simulate(
+        system, 1.0, u=driven, motion=motion, start=q, velocity=v, method="midpoint", step=0.005, output=0.1
+    )
     assert run.success, run.message
     assert not [note for note in run.warnings if "Momentum" in note]
     g = system.gravity
@@ -229,8 +237,7 @@ HELD: dict[str, Callable[[pl.Robot], object]] = {
 def test_what_acts_from_outside_is_said(what: str) -> None:
     robot = branched_robot()
     HELD[what](robot)
-    system, q, v = thrown(robot.compile())
-    run = pl.simulate(system, 0.02, method="midpoint", step=0.005)
+    run = pl.simulate(robot.compile(), 0.02, method="midpoint", step=0.005)
     assert run.success, run.message
     note = next(note for note in run.warnings if "Momentum is not kept exactly" in note)
     assert "'base'" in note
@@ -261,7 +268,9 @@ def cantilever() -> Start:
     return system, pl.solve_statics(system, {"tip force": 50.0}).q, np.zeros(system.nv)
 
 
-@pytest.mark.parametrize(("make", "duration", "h"), [(pendulum, 100.0, 0.01), (top, 50.0, 0.005), (cantilever, 60.0, 0.02)])
+@pytest.mark.parametrize(
+    ("make", "duration", "h"), [(pendulum, 100.0, 0.01), (top, 50.0, 0.005), (cantilever, 60.0, 0.02)]
+)
 def test_energy_does_not_drift(make: Callable[[], Start], duration: float, h: float) -> None:
     """A line through the energies rises or falls by less than half of what they oscillate."""
     system, q, v = make()
@@ -270,7 +279,9 @@ def test_energy_does_not_drift(make: Callable[[], Start], duration: float, h: fl
     energy = run.energies().total
     moving = max(system.kinetic_energy(x, y) for x, y in zip(run.q, run.v))
     drift = abs(np.polyfit(run.t, energy, 1)[0]) * duration
-    print(f"{make.__name__}: energy oscillates by {np.ptp(energy) / moving:.1e} of the kinetic one, drifts by {drift / moving:.1e}")
+    print(
+        f"{make.__name__}: energy oscillates by {np.ptp(energy) / moving:.1e} of the kinetic one, drifts by {drift / moving:.1e}"
+    )
     assert drift < 0.5 * np.ptp(energy)
     assert np.ptp(energy) < 0.02 * moving
 
@@ -302,7 +313,8 @@ def test_it_needs_a_step() -> None:
 def test_tolerances_do_not_matter(rtol: float) -> None:
     system, q, v = branched()
     one, other = (
-        pl.simulate(system, 0.2, start=q, velocity=v, method="midpoint", step=0.005, rtol=r, atol=0.1 * r) for r in (1e-4, rtol)
+        pl.simulate(system, 0.2, start=q, velocity=v, method="midpoint", step=0.005, rtol=r, atol=0.1 * r)
+        for r in (1e-4, rtol)
     )
     assert other.success, other.message
     assert np.abs(one.q - other.q).max() < 1e-9

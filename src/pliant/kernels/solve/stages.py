@@ -212,7 +212,7 @@ def explicit_form(problem, tape, i, factors, held, always, g, p):
     for k in range(step.shape[0]):
         step[k] = -r[k]
     if not without_mass(problem, tape, factors, q, step):
-        return SINGULAR
+        return EXHAUSTED  # far away, where M is not what it was
     if always:
         for k in range(step.shape[0]):
             a[k] += step[k]
