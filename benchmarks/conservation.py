@@ -95,7 +95,9 @@ CASES: dict[str, Callable[[], tuple[pl.System, np.ndarray, np.ndarray, float]]] 
 
 def main(duration: float) -> None:
     print(f"{duration:g} s; errors relative, of the centre in metres")
-    print(f"{'robot':18} {'method':25} {'linear':>8} {'angular':>8} {'centre':>8} {'energy':>8} {'wall':>8} {'Newton/step':>12}")
+    print(
+        f"{'robot':18} {'method':25} {'linear':>8} {'angular':>8} {'centre':>8} {'energy':>8} {'wall':>8} {'Newton/step':>12}"
+    )
     for name, make in CASES.items():
         system, q, v, h = make()
         for method, options in METHODS.items():
@@ -105,7 +107,10 @@ def main(duration: float) -> None:
             wall = time.perf_counter() - begin
             found = " ".join(f"{x:8.1e}" for x in departures(run))
             effort = run.statistics.iterations / max(run.statistics.steps, 1)
-            print(f"{name:18} {method:25} {found} {wall:7.1f}s {effort:12.1f} {'' if run.success else run.message}", flush=True)
+            print(
+                f"{name:18} {method:25} {found} {wall:7.1f}s {effort:12.1f} {'' if run.success else run.message}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

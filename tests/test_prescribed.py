@@ -66,7 +66,7 @@ def test_its_force_is_what_newton_says():
 
 
 @pytest.mark.parametrize(
-    ("method", "order", "steps"), [("newmark", 2, (0.01, 0.005, 0.0025)), ("esdirk3", 3, (0.04, 0.02, 0.01))]
+    ("method", "order", "steps"), [("newmark", 2, (0.01, 0.005, 0.0025)), ("esdirk3", 3, (0.02, 0.01, 0.005))]
 )
 def test_order_of_the_step_with_a_prescribed_joint(method, order, steps):
     system = crane()
@@ -76,7 +76,7 @@ def test_order_of_the_step_with_a_prescribed_joint(method, order, steps):
         end = pl.simulate(system, 0.5, motion={"drive": EXACT}, step=h, method=method).q[-1]
         errors.append(np.abs(system.difference(fine.q[-1], end)).max())
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert np.all((orders > order - 0.2) & (orders < order + 0.5)), (orders, errors)
+    assert np.all((orders > order - 0.3) & (orders < order + 0.5)), (orders, errors)
 
 
 def test_a_base_that_moves_in_space():

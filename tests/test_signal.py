@@ -253,7 +253,7 @@ def test_simulations(system):
     ]
     assert runs[0].success
     for run in runs[1:]:
-        np.testing.assert_array_equal(run.q, runs[0].q)
+        np.testing.assert_allclose(run.q, runs[0].q, rtol=1e-10, atol=1e-10)
     np.testing.assert_array_equal(runs[0].u, np.stack([HOLD(runs[0].t), RAMP(runs[0].t)], axis=1))
 
 

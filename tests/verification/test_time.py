@@ -85,7 +85,7 @@ def test_orders_with_loops(method: str) -> None:
         assert max(np.abs(system.closure(x)[1] @ y).max() for x, y in zip(steps.q, steps.v)) < 1e-11
     orders = [slope([0.4 / n for n in counts], [row[k] for row in found]) for k in range(3)]
     print(f"{method}: orders {orders[0]:.2f} (q) {orders[1]:.2f} (v) {orders[2]:.2f} (forces), {found[-1]}")
-    least = {"esdirk3": (2.7, 2.6, 1.6), "esdirk5": (3.5, 2.6, 1.6)}[method]
+    least = {"esdirk3": (2.7, 2.6, 1.6), "esdirk5": (2.5, 2.5, 1.6)}[method]  # of index 2, stages are of order 2
     assert all(order > bound for order, bound in zip(orders, least))
 
 

@@ -322,7 +322,7 @@ def esdirk_step(problem, tape, factors, h, p):
     """Try a step of length h from stage 0 of the tape; its end is the last stage. Returns a status.
 
     Inputs and prescribed motion of the stages are in the tape. A constant step that Newton's iteration does not get through is
-    tried in explicit form, then with a new tangent in every iteration.
+    tried in the other form, then with a new tangent in every iteration.
     """
     c, work = problem.c, problem.work
     last = tape.a.shape[0] - 1
@@ -340,10 +340,11 @@ def esdirk_step(problem, tape, factors, h, p):
         p[MARCH_FACTORED] = 0.0
         status = all_stages(problem, tape, factors, held, 0, h, p)
     if p[MARCH_CONSTANT] > 0.0 and status != CONVERGED and status != TOLD_TO_STOP:
-        p[MARCH_FORM] = 1.0
+        form = p[MARCH_FORM]
+        p[MARCH_FORM] = 1.0 if form == 0.0 else 0.0
         p[MARCH_FACTORED] = 0.0
         status = all_stages(problem, tape, factors, held, 0, h, p)
-        p[MARCH_FORM] = 0.0
+        p[MARCH_FORM] = form
         if status != CONVERGED and status != TOLD_TO_STOP:
             status = all_stages(problem, tape, factors, held, 1, h, p)
         p[MARCH_FACTORED] = 0.0

@@ -7,18 +7,19 @@ A tree that floats freely, and on which nothing acts but uniform gravity, obeys
 What a step misses of P and L is made up by a rigid motion of the tree, a change of the root's twist that leaves all velocities inside as
 they are. Half of it comes before the step and half behind it, the same body twist κ, so that a symmetric method stays symmetric, which
 projection at its end alone would not leave it. With the momentum ``B κ`` of a tree that moves with its root, ``(B₀ + B₁) κ = (ΔL, ΔP)`` but for what
-the step makes of the first half, so that two or three rounds are enough. What is missed of c is made up by a shift, which changes nothing else. The laws are those of the start of the run, so that rounding does not add up.
+the step makes of the first half, so that two or three rounds are enough. What is missed of c is made up by a shift, which changes nothing else.
+The laws are those of the start of the run, so that rounding does not add up.
 """
 
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.dual import get3, get9, mtv, put3, put6, rotate, vadd, vcross, vscale, vsub
+from ..algebra.dual import get3, get6, get9, mtv, mv, put3, put6, vadd, vcross, vscale, vsub
 from ..algebra.linear import lu_factor, lu_solve
-from ..layout import PE, PLACE_R, RE, VE
+from ..layout import MASSLESS, PE, PLACE_R, RE, RIGID, S_INERTIA, VE
 from ..recursion.columns import unit_twist
 from ..recursion.forward import forward
-from ..recursion.inertia import point_inertias
+from ..recursion.inertia import general_inertia, rigid_inertia
 from ..slots import MARCH_AGAIN, MARCH_CONSERVE, MARCH_T, OPTION_NEWTON
 from .esdirk import esdirk_step
 from .newton import CONVERGED, SINGULAR
@@ -38,22 +39,32 @@ ENOUGH = 100.0  # times Newton's tolerance: what is missed by less is made up at
 
 @routine
 def sum_tree(problem, tree):
-    """Locked inertia at the moving origin, and momentum (L, P) about the centre of mass, of a tree: into work.law[0] and work.law[1, 0].
+    """Locked inertia at the root and momentum (L, P) about the centre of mass of a tree, into work.law[0] and work.law[1, 0].
 
-    Needs `look_at`. Returns mass and centre of mass, relative to that origin.
+    Needs `forward`. Returns mass and centre of mass, relative to the root: trees far from each other lose no digits.
     """
-    work = problem.work
-    inertia, momentum = work.law[0], work.law[1, 0]
+    t, work = problem.t, problem.work
+    inertia, momentum, twist = work.law[0], work.law[1, 0], work.law[1, 1]
+    o = get3(work.state[tree[ROOT_STEP]], PE)
     for r in range(6):
         momentum[r] = 0.0
         for k in range(6):
             inertia[r, k] = 0.0
     for i in range(tree[FIRST], tree[END]):
-        M, row = work.inertia[i], work.state[i]
+        kind, row, M = t.step[i, S_INERTIA], work.state[i], work.inertia[i]
+        if kind == MASSLESS:
+            continue
+        R, x, V = get9(row, RE), vsub(get3(row, PE), o), get6(row, VE)
+        V = (V[0], vadd(V[1], vcross(V[0], o)))
+        if kind == RIGID:
+            rigid_inertia(t.data[i], R, x, V, M, work.bias[i])
+        else:
+            general_inertia(t.data[i], R, x, V, M, work.bias[i])
+        put6(twist, 0, V)
         for r in range(6):
             for k in range(6):
                 inertia[r, k] += M[r, k]
-                momentum[r] += M[r, k] * row[VE + k]
+                momentum[r] += M[r, k] * twist[k]
     m = inertia[3, 3]
     c = (inertia[2, 4] / m, inertia[0, 5] / m, inertia[1, 3] / m)
     put3(momentum, 0, vsub(get3(momentum, 0), vcross(c, get3(momentum, 3))))
@@ -62,10 +73,15 @@ def sum_tree(problem, tree):
 
 @routine
 def look_at(problem, tape, i):
-    """Motion and inertia of every step in stage i."""
-    t, work = problem.t, problem.work
-    forward(t, tape.q[i], tape.v[i], work.zero, work)
-    point_inertias(t.step, t.data, work.gravity, work.state, work.inertia, work.bias, work.load)
+    """Motion of every step in stage i."""
+    forward(problem.t, tape.q[i], tape.v[i], problem.work.zero, problem.work)
+
+
+@routine
+def in_world(problem, tree, x):
+    """A point relative to the root of a tree."""
+    work = problem.work
+    return vadd(x, vadd(get3(work.state[tree[ROOT_STEP]], PE), get3(work.origin, 0)))
 
 
 @routine
@@ -75,7 +91,8 @@ def map_root(problem, tree, c):
     inertia, out, V = work.law[0], work.law[2], work.law[1, 1]
     row = work.state[tree[ROOT_STEP]]
     for k in range(6):
-        put6(V, 0, rotate(get9(row, RE), get3(row, PE), unit_twist(k)))
+        e = unit_twist(k)
+        put6(V, 0, (mv(get9(row, RE), e[0]), mv(get9(row, RE), e[1])))
         for r in range(6):
             out[r, k] = 0.0
             for j in range(6):
@@ -110,7 +127,7 @@ def set_laws(problem, tape, p):
         _m, c = sum_tree(problem, tape.free[k])
         put3(law, LAW_L, get3(momentum, 0))
         put3(law, LAW_P, get3(momentum, 3))
-        put3(law, LAW_C, vadd(c, get3(work.origin, 0)))
+        put3(law, LAW_C, in_world(problem, tape.free[k], c))
         law[LAW_T] = p[MARCH_T]
 
 
@@ -152,7 +169,7 @@ def shift_tree(problem, tape, k, time):
     m, c = sum_tree(problem, tree)
     s = time - law[LAW_T]
     path = vadd(vscale(s / m, get3(law, LAW_P)), vscale(0.5 * s * s, get3(work.gravity, 0)))
-    away = vsub(vadd(get3(law, LAW_C), path), vadd(c, get3(work.origin, 0)))
+    away = vsub(vadd(get3(law, LAW_C), path), in_world(problem, tree, c))
     away = mtv(get9(t.place[tree[ROOT_BLOCK]], PLACE_R), away)
     q, o = tape.q[tape.q.shape[0] - 1], tree[ROOT_Q] + 4
     put3(q, o, vadd(get3(q, o), away))

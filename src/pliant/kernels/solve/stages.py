@@ -257,7 +257,7 @@ def explicit_form(problem, tape, i, factors, held, always, g, p):
     for k in range(step.shape[0]):
         step[k] = -r[k]
     if not without_mass(problem, tape, factors, q, step):
-        return SINGULAR
+        return EXHAUSTED  # far away, where M is not what it was
     if always:
         for k in range(step.shape[0]):
             a[k] += step[k]
@@ -321,6 +321,7 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
         p[MARCH_ITERATIONS] += 1.0
         size = norms(step, tape.weights, g)
         if not size < 1e30:
+            blame_force(c, work.newton[NEWTON_RESIDUAL], p)
             return EXHAUSTED
         for k in range(A.shape[0]):
             A[k] += step[k] / (g * g)
@@ -355,6 +356,17 @@ def forces_settled(it, change, before, p):
     if theta > 0.5:  # rounding
         return change <= p[MARCH_FORCES] or it > 5
     return change * theta / (1.0 - theta) <= p[MARCH_FORCES]
+
+
+@routine
+def blame_force(c, r, p):
+    """Remember the coordinate with the largest force that is not balanced, where corrections are not numbers any more."""
+    most = -1.0
+    for k in range(r.shape[0]):
+        size = abs(r[k]) * c.scale[k]
+        if size > most:
+            most = size
+            p[MARCH_LIMITING] = float(k)
 
 
 @routine

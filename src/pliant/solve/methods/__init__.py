@@ -18,8 +18,10 @@ HIGH_ORDER = 1e-6  # relative tolerance below which the fifth order costs less
 
 
 def default(problem: Problem) -> Integrator:
-    """The third order, or the fifth for tight tolerances; see docs/concepts/time.md."""
-    return Marching(problem, ESDIRK5 if problem.steps.constant is None and problem.rtol < HIGH_ORDER else ESDIRK3)
+    """The third order, or the fifth for tight tolerances and without constraints; see docs/concepts/time.md."""
+    constrained = bool(problem.system.loop_rows or problem.motion.tendons)
+    high = problem.steps.constant is None and problem.rtol < HIGH_ORDER and not constrained
+    return Marching(problem, ESDIRK5 if high else ESDIRK3)
 
 
 METHODS: dict[str, Callable[[Problem], Integrator]] = {
