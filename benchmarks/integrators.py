@@ -262,7 +262,7 @@ def draw(rows: list[Row], titles: dict[str, str], path: Path) -> None:
     figure.savefig(path, dpi=90)
     plt.close(figure)
     with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(48)
+        small = picture.convert("RGB").quantize(160)
     small.save(path, optimize=True)
 
 
