@@ -268,7 +268,7 @@ def test_any_step_is_stable(case: str, h: float) -> None:
     result = pl.simulate(system, duration, start=start, velocity=v, step=h)
     if not result.success:
         assert "cannot be taken" in result.message or "the energy grows" in result.message
-        assert case == "stiff cantilever"
+        assert case.startswith("stiff")
         assert h > 0.01
         result = pl.simulate(system, duration, start=start, velocity=v)
     assert result.success, result.message

@@ -180,6 +180,25 @@ def test_a_step_that_fails_is_named_or_subdivided(method: str) -> None:
 # ---------------------------------------------------------------- jumps
 
 
+def test_loops_survive_a_step_that_fails() -> None:
+    """Forces of loops are those of the start when a part of a step is tried again."""
+    system, q, v, _exact = moving_four_bar()
+    result = pl.simulate(system, 0.8, start=q, velocity=v, step=0.4, subdivide=True)
+    assert result.success, result.message
+    assert np.all(np.isfinite(result.multipliers))
+    assert np.abs(system.closure(result.q[-1])[0]).max() < 1e-12
+
+
+def test_between_the_first_constant_steps() -> None:
+    """The acceleration that a stiff robot has for an instant does not bend the motion between steps."""
+    system = arm(viscosity=1e4)
+    rest = pl.solve_statics(system, {"cable": 5.0})
+    exact = pl.simulate(system, 0.1, start=rest, output=0.01, rtol=1e-8, atol=1e-9)
+    coarse = pl.simulate(system, 0.1, start=rest, step=0.05, output=0.01)
+    tip = [r.positions("rod.tip") for r in (exact, coarse)]
+    assert np.linalg.norm(tip[0] - tip[1], axis=1).max() < 0.02 * 0.4
+
+
 def steps_of_tension(t: float) -> dict[str, float]:
     return {"cable": 0.0 if t < 0.1 else 4.0 if t < 0.23 else 1.0}
 

@@ -168,5 +168,5 @@ class EnergyWatch:
         cause = "although nothing supplies any" if self._while_closed else "more than inputs and loads supplied"
         return (
             f"From t = {self.began:.4g} s on the robot gained {self.gained:.3g} J {cause} (its largest kinetic energy is "
-            f"{self._motion:.3g} J): the motion after that is not reliable. Use a smaller rtol and atol, or method='radau'."
+            f"{self._motion:.3g} J): the motion after that is not reliable. Use a smaller rtol and atol (or step), or method='radau'."
         )

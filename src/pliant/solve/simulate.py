@@ -100,7 +100,7 @@ def simulate(
     t0 : float, optional
         Initial time; 0, or the end of the Result that is continued.
     method : str
-        "auto" (default): "esdirk3", or "esdirk5" for rtol below 1e-6: implicit Runge–Kutta methods of order 3 and 5 on the manifold, with the
+        "auto" (default): "esdirk3", or "esdirk5" for rtol below 1e-6 without loops: implicit Runge–Kutta methods of order 3 and 5 on the manifold, with the
         exact tangent, that damp what is too fast to be resolved. "midpoint": for long runs without damping, with
         `step`: energy does not drift, free robots keep their momentum. "generalized-alpha", "newmark", "hht": second order, for
         work with constant steps. "bdf", "radau", "lsoda", "cvode" (needs scikit-sundae): variable order with the exact

@@ -177,6 +177,13 @@ def explicit_stage(problem, tape, i, factors, held):
 
 
 @routine
+def restore_forces(problem, tape):
+    """Forces of loops as they are at the start of the step: an iteration that failed may have left anything."""
+    for k in range(tape.force.shape[0]):
+        problem.work.multiplier[k] = tape.force[k]
+
+
+@routine
 def all_stages(problem, tape, factors, held, attempt, h, p):
     """Solve stage after stage.
 
@@ -187,6 +194,7 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
     """
     g = p[MARCH_GAMMA] * h
     s = tape.a.shape[0]
+    restore_forces(problem, tape)
     if attempt == 0 and (p[MARCH_FACTORED] == 0.0 or abs(p[MARCH_FACTORED] - g) > 1e-12 * g):
         p[MARCH_RATE] = 1.0
         if not factor_at(problem, tape, 0, factors, held, g, p):
@@ -266,16 +274,17 @@ def estimate(problem, tape, factors, h, p):
     clear_known(c, ev)
     if p[MARCH_FILTER] != 0.0:
         filter_error(problem, tape, factors, h, p)
-    x, y, worst, where = 0.0, 0.0, -1.0, 0
+    x, y, off, worst, where = 0.0, 0.0, 0.0, -1.0, 0
     for k in range(n):
         a, b = abs(ex[k]) / tape.weights[0, k], abs(ev[k]) / tape.weights[1, k]
         x += a * a
         y += b * b
+        off += (ex[k] / c.scale[k]) ** 2
         if max(a, b) > worst:
             worst, where = max(a, b), k
     p[MARCH_LIMITING] = float(where)
     size = np.sqrt(max(x, y) / n)
-    p[MARCH_OFF] = np.sqrt(x / n) * (p[OPTION_RTOL] + p[OPTION_ATOL])
+    p[MARCH_OFF] = np.sqrt(off / n)
     if p[MARCH_SIZE] > 0.0:
         tolerated = (p[OPTION_RTOL] + p[OPTION_ATOL]) * p[MARCH_SIZE]
         size = max(size, displacement(t, work, tape.q[last], ex) / tolerated)

@@ -59,7 +59,7 @@ from ..slots import (
 )
 from .balance import power_balance
 from .constraints import holds
-from .esdirk import displacement, esdirk_step
+from .esdirk import displacement, esdirk_step, restore_forces
 from .momentum import conserving_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
 from .stages import ONE, refine, stage_problem
@@ -152,12 +152,17 @@ def attempt(problem, tape, program, factors, h, p):
     if not ask(problem, tape, program, h, p):
         return TOLD_TO_STOP
     last = tape.a.shape[0] - 1
+    for k in range(tape.force.shape[0]):
+        tape.force[k] = problem.work.multiplier[k]
     for _ in range(2 * problem.work.hold.shape[0] + 1):
         if p[MARCH_CONSERVE] > 0.0:
             status = conserving_step(problem, tape, factors, h, p)
         else:
             status = esdirk_step(problem, tape, factors, h, p)
-        if status != CONVERGED or not slack_and_taut(stage_problem(problem, tape, last), tape):
+        if status != CONVERGED:
+            restore_forces(problem, tape)
+            return status
+        if not slack_and_taut(stage_problem(problem, tape, last), tape):
             return status
         p[MARCH_FACTORED] = 0.0
     return status

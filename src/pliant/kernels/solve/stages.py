@@ -34,8 +34,10 @@ from ..slots import (
     NEWTON_MOVE,
     NEWTON_RESIDUAL,
     NEWTON_STEP,
+    OPTION_ATOL,
     OPTION_LIMIT,
     OPTION_NEWTON,
+    OPTION_RTOL,
 )
 from .articulated import SIX, factor_mass_tree
 from .constraints import RATES, correct_constraints, prepare_constraints
@@ -47,9 +49,10 @@ from .residual import residual, residual_tangent
 from .tape import TOLD_TO_STOP
 
 ZERO, ONE = np.int64(0), np.int64(1)
-SHARPER = (
-    0.05  # how much closer the explicit form must come: what is left lies where the mass matrix is weak, as energy
-)
+# how much closer the explicit form must come: what is left lies where the mass matrix is weak, as energy
+SHARPER = 0.05
+# correction, relative to natural sizes, below which an iteration that gets no further has reached rounding
+ROUNDING = 1e-10
 # what the function at address[0] is asked for beside the inputs of all stages: those of one stage for its state, which a feedback
 # law depends on, and the derivative of the generalised forces that they are
 FEEDBACK, LAW = np.int64(2), np.int64(3)
@@ -308,6 +311,7 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
     if p[MARCH_FORM] > 0.0 and p[MARCH_CONSTANT] == 0.0:
         kappa *= SHARPER
     eta = max(p[MARCH_RATE], 1e-16) ** 0.8
+    rounding = ROUNDING / (p[OPTION_RTOL] + p[OPTION_ATOL])
     previous, last_change = 0.0, 0.0
     forces_count = held and i == tape.a.shape[0] - 1
     for k in range(A.shape[0]):
@@ -325,11 +329,13 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
             return EXHAUSTED
         for k in range(A.shape[0]):
             A[k] += step[k] / (g * g)
+        stalled = False
         if it > 0:
             theta = size / previous
+            stalled = theta > 0.3 and size <= rounding
             if theta < 0.99:
                 eta = theta / (1.0 - theta)
-            if not always and size > kappa:
+            if not always and not stalled and size > kappa:
                 left = limit - 1 - it
                 if theta > 0.9 or theta**left / (1.0 - theta) * size > kappa:
                     blame(step, tape.weights, g, p)
@@ -339,7 +345,8 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
         if forces_count:
             settled = forces_settled(it, change, last_change, p)
             last_change = change
-        if eta * size <= kappa and settled and (it > 0 or eta < 1.0 or size <= 0.01 * kappa):
+        enough = eta * size <= kappa and (it > 0 or eta < 1.0 or size <= 0.01 * kappa)
+        if (enough or stalled) and settled:
             put_stage(c, work, tape, i, g)
             p[MARCH_RATE] = eta if it < 5 else 1.0
             return CONVERGED

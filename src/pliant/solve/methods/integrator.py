@@ -137,7 +137,7 @@ class Integrator:
         system = problem.system
         if system.loop_rows or problem.motion.active:
             raise ValueError(
-                f"method {self.name or type(self).__name__!r} knows neither loops nor prescribed motion; use 'generalized-alpha'."
+                f"method {self.name or type(self).__name__!r} knows neither loops nor prescribed motion; leave it out for the default, which does."
             )
         self.problem, self.system = problem, system
         self.t, self.q, self.v = problem.t, problem.q.copy(), problem.v.copy()

@@ -44,10 +44,12 @@ class Marching(Integrator):
     tableau : Tableau
     """
 
-    KAPPA, KAPPA_CONSTANT = 0.02, 1e-9  # where Newton's iteration stops, in units of the tolerances
+    KAPPA = 0.02  # where Newton's iteration stops, in units of the tolerances;
+    CONVERGED = 1e-12  # with constant steps, in natural sizes of the coordinates
     LIMIT = 8  # iterations
     LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
     LARGE = 400  # degrees of freedom
+    MANY = 100  # steps in explicit form that are worth a word
     ROOM = 64  # steps in one batch
     FINEST = 4096  # parts of a constant step
 
@@ -114,6 +116,7 @@ class Marching(Integrator):
             free=free,
             law=np.zeros((len(free), 10)),
             kick=np.zeros((len(free), KICK_WIDTH)),
+            force=np.zeros(loops),
             log_t=np.zeros(n),
             log_q=np.zeros((n, nq)),
             log_v=np.zeros((n, nv)),
@@ -139,7 +142,7 @@ class Marching(Integrator):
         duration = problem.end - problem.t
         self._p = p = np.zeros(engine.PARAMETERS)
         constant = steps.constant is not None
-        newton = self.KAPPA_CONSTANT if constant else self.KAPPA
+        newton = self.CONVERGED / (problem.rtol + problem.atol) if constant else self.KAPPA
         options = {
             slots.OPTION_RTOL: problem.rtol,
             slots.OPTION_ATOL: problem.atol,
@@ -249,10 +252,12 @@ class Marching(Integrator):
                 f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
             )
         p[slots.MARCH_FRESH] = 1.0
+        self._damped = self.problem.steps.constant is not None  # the first step has another acceleration at its start
         before = self.problem.a if t == self.problem.t else None
         if before is not None and _same(a, before, system.internal.scale):
             a = before  # the run goes on as if it had not been cut
             p[slots.MARCH_FRESH] = 0.0
+            self._damped = False
         tape.q[0], tape.v[0], tape.a[0] = q, v, a
         tape.inputs[0] = np.concatenate([u, tau])
         for i in self.tensions:
@@ -434,10 +439,11 @@ class Marching(Integrator):
                 f"Contact may have been stepped over: from t = {self._p[slots.MARCH_LEAP_T]:.6g} s on, points move by up to {leap:.3g} m in one step, "
                 f"which is more than the thinnest obstacle ({self._p[slots.MARCH_THIN]:.3g} m). Use a smaller max_step."
             )
-        if self._explicit > 0.1 * max(self.statistics.steps, 1):
+        if self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback:
             out.append(
                 f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because the "
-                "mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod)."
+                "mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod). The tolerances are met "
+                "all the same."
             )
         return out
 
@@ -449,7 +455,8 @@ class Marching(Integrator):
             energy[:, 4] = np.nan  # no power
         log = (tape.log_t, tape.log_q, tape.log_v, tape.log_a, u[:, :nu], u[:, nu:], tape.log_multiplier, energy)
         ends = (*(x[:steps] for x in log), np.ones(steps))
-        begin = self.row()._replace(smooth=np.ones(1))
+        begin = self.row()._replace(smooth=np.full(1, float(not self._damped)))
+        self._damped = self._damped and not steps
         return Steps(*(np.concatenate(pair) for pair in zip(begin, ends)))
 
     @property
