@@ -234,7 +234,7 @@ def test_errors():
         system.robot.add_motion("again", "trolley")
     with pytest.raises(ValueError, match="fixed"):
         system.robot.add_motion("again", "rod")
-    with pytest.raises(ValueError, match="control='length' need one of the α-methods"):
+    with pytest.raises(ValueError, match="control='length' need an implicit method"):
         pl.simulate(arm(), 1.0, motion={"a": 0.5}, method="bdf")
     with pytest.raises(ValueError, match="does not know prescribed motion"):
         pl.trace_equilibria(system)

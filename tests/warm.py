@@ -55,9 +55,14 @@ def oracle() -> None:
 
 def rest() -> None:
     """The remaining kernels, by asking a small robot everything."""
+    import pliant as pl
     import test_interpreted
 
     test_interpreted.compute()
+    robot = pl.Robot("motor")
+    hinge = robot.add_body("arm", joint=pl.Revolute("y"), shape=pl.Box(0.2, 0.02, 0.02), mass=0.1, com=(0.1, 0, 0))
+    robot.add_motor("motor", hinge)
+    pl.simulate(robot.compile(), 1e-2, u={"motor": pl.Expression("sin(t)")}, output=1e-3)
 
 
 def loaded() -> None:

@@ -41,8 +41,8 @@ class ChartedODE:
     ) -> None:
         if motion.tendons:
             raise ValueError(
-                "tendons with control='length' need one of the α-methods, which solve for their tensions; use "
-                "method='generalized-alpha'."
+                "tendons with control='length' need an implicit method of pliant, which solves for their tensions; leave "
+                "`method` out."
             )
         self.system, self.drive, self.motion, self.baumgarte = system, drive, motion, baumgarte
         self.clock = Clock() if clock is None else clock
@@ -220,7 +220,7 @@ class OdeIntegrator(Integrator):
         self.statistics.residuals = int(self._solver.nfev)
         self.statistics.factorisations = int(self._solver.nlu)
         if self._solver.status == "failed":
-            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
+            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try the default method"
         self._dense = self._solver.dense_output()
         self._before = before
         self.t = float(self._solver.t)
