@@ -11,7 +11,9 @@ from test_dynamics_orders import DURATION, SYSTEMS, TIGHT, errors, reference, ru
 from test_mechanisms import four_bar
 
 import pliant as pl
+from pliant.kernels import slots
 from pliant.solve.closure import close
+from pliant.solve.methods.marching import Marching
 from pliant.solve.methods.tableau import ESDIRK3, ESDIRK5
 
 # steps of each method and system, coarse enough that rounding and Newton's iteration do not show
@@ -290,8 +292,6 @@ def test_the_same_on_any_number_of_threads(threads: int) -> None:
 
 
 def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pliant.solve.methods.marching import Marching
-
     system = arm()
     many = pl.simulate(system, 0.3, u={"cable": 3.0}, output=0.01)
     monkeypatch.setattr(Marching, "ROOM", 1)
@@ -322,3 +322,36 @@ def test_passive_robots_gain_nothing(seed: int) -> None:
     total, kinetic = result.energies().total, result.energies().kinetic
     assert result.success
     assert (total - np.minimum.accumulate(total)).max() < 0.01 * (np.ptp(total) + kinetic.max())
+
+
+# ---------------------------------------------------------------- the two forms of Newton's iteration
+
+
+@pytest.mark.parametrize("options", [{}, {"step": 0.01}])
+@pytest.mark.parametrize("solver", ["dense", "tree"])
+def test_the_explicit_form_gives_the_same_motion(
+    solver: str, options: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With dense factors and along the tree, on a branched robot."""
+    robot = pl.Robot("branched")
+    rubber = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e3)
+    common = {"length": 0.2, "section": pl.Circle(0.02), "material": rubber, "strains": pl.Strains.kirchhoff(2)}
+    trunk = robot.add_rod("trunk", **common)
+    for k in range(2):
+        branch = robot.add_rod(f"branch{k}", parent=trunk.tip, offset=pl.rotate("z", 0.5 - k), **common)
+        robot.add_body(f"leaf{k}", parent=branch.tip, joint=pl.Revolute("y"), shape=pl.Sphere(0.02), mass=0.05)
+    system = robot.compile()
+    plain = pl.simulate(system, 0.2, solver=solver, output=0.05, **options)
+    set_options = Marching._set_options
+
+    def explicit(self: Marching, tree: bool) -> None:
+        set_options(self, tree)
+        self._p[slots.MARCH_FORM] = 1e9
+
+    monkeypatch.setattr(Marching, "_set_options", explicit)
+    other = pl.simulate(system, 0.2, solver=solver, output=0.05, **options)
+    assert plain.success
+    assert other.success
+    q, v = errors(other, plain)
+    assert q < (1e-9 if options else 1e-4)
+    assert v < (1e-8 if options else 1e-3) * np.abs(plain.v / system.internal.scale).max()
