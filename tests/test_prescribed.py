@@ -66,7 +66,12 @@ def test_its_force_is_what_newton_says():
 
 
 @pytest.mark.parametrize(
-    ("method", "order", "steps"), [("newmark", 2, (0.01, 0.005, 0.0025)), ("esdirk3", 3, (0.02, 0.01, 0.005))]
+    ("method", "order", "steps"),
+    [
+        ("newmark", 2, (0.01, 0.005, 0.0025)),
+        ("esdirk3", 3, (0.02, 0.01, 0.005, 0.0025)),
+        ("esdirk5", 5, (0.02, 0.01, 0.005)),
+    ],
 )
 def test_order_of_the_step_with_a_prescribed_joint(method, order, steps):
     system = crane()
@@ -75,8 +80,8 @@ def test_order_of_the_step_with_a_prescribed_joint(method, order, steps):
     for h in steps:
         end = pl.simulate(system, 0.5, motion={"drive": EXACT}, step=h, method=method).q[-1]
         errors.append(np.abs(system.difference(fine.q[-1], end)).max())
-    orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert np.all((orders > order - 0.3) & (orders < order + 0.5)), (orders, errors)
+    measured = np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert order - 0.45 < measured < order + 0.3, (measured, errors)  # the rod is stiff
 
 
 def test_a_base_that_moves_in_space():

@@ -252,7 +252,7 @@ class Marching(Integrator):
                 f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
             )
         p[slots.MARCH_FRESH] = 1.0
-        self._damped = self.problem.steps.constant is not None  # the first step has another acceleration at its start
+        self._damped = self.problem.steps.constant is not None  # the first step begins with another one
         before = self.problem.a if t == self.problem.t else None
         if before is not None and _same(a, before, system.internal.scale):
             a = before  # the run goes on as if it had not been cut
@@ -311,7 +311,7 @@ class Marching(Integrator):
             self._breaks.pop(0)
         p[slots.MARCH_END] = min(end, self._breaks[0]) if self._parts is None else self._parts[1]
         p[slots.MARCH_WATCH] = self.watch
-        p[slots.MARCH_BUDGET] = self.batch
+        p[slots.MARCH_BUDGET] = 1 if self._damped else self.batch
         self.clock.check()
         space, system = self._space, self.system
         p[slots.MARCH_REJECTED : slots.MARCH_EXPLICIT + 1] = 0.0
@@ -455,8 +455,10 @@ class Marching(Integrator):
             energy[:, 4] = np.nan  # no power
         log = (tape.log_t, tape.log_q, tape.log_v, tape.log_a, u[:, :nu], u[:, nu:], tape.log_multiplier, energy)
         ends = (*(x[:steps] for x in log), np.ones(steps))
-        begin = self.row()._replace(smooth=np.full(1, float(not self._damped)))
-        self._damped = self._damped and not steps
+        begin = self.row()._replace(smooth=np.ones(1))
+        if self._damped and steps:  # the step began with another acceleration
+            begin = begin._replace(a=tape.past[:1].copy())
+            self._damped = False
         return Steps(*(np.concatenate(pair) for pair in zip(begin, ends)))
 
     @property
