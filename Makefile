@@ -35,6 +35,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/questions.py
 	$(BIN)/python benchmarks/parameters.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/integrators.py --quick
 	$(BIN)/python benchmarks/loads.py
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/matrices.py
@@ -46,6 +47,7 @@ figures: $(VENV)/.dev
 	$(BIN)/python benchmarks/algorithms.py --json docs/figures/algorithms.json --figure docs/figures/algorithms.png
 	$(BIN)/python benchmarks/spatial.py --json docs/figures/spatial.json --png docs/figures/spatial.png
 	$(BIN)/python benchmarks/constant_strain.py --json docs/figures/constant_strain.json --figure docs/figures/constant_strain.png
+	$(BIN)/python benchmarks/integrators.py --rtol 1e-3,1e-4,1e-5,1e-6 --json docs/figures/integrators.json --figure docs/figures/integrators.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -25,7 +25,7 @@ SILICONE = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
 @numba.njit
 def repeat(n, job, ints, floats, buffer, q, v, a, u, p, S, pivot, out):
     for _ in range(n):
-        engine.run(job, ints, floats, buffer, q, v, a, v, u, v, p, S, pivot, q, out, out, out)
+        engine.run(job, ints, floats, buffer, q, v, a, u, v, p, S, pivot, q, out, out, pivot, v)
 
 
 def manipulator(points):

@@ -11,6 +11,7 @@ import pytest
 import pliant as pl
 from pliant.kernels import engine, slots
 from pliant.solve.energy_watch import EnergyWatch
+from pliant.solve.methods import Steps
 from robots import SILICONE
 
 
@@ -24,14 +25,13 @@ def arm(**options: Any) -> pl.Robot:
     return robot
 
 
-NONE = np.zeros(0)  # forces of loops
-
-
 def watched(run: pl.Result, speed: float = 1.0) -> EnergyWatch:
     """A watch that saw the stored states, with velocities that grow by a factor at each of them."""
-    watch = EnergyWatch(run.system, run.t[0], run.q[0], run.v[0], run.a[0], run.u[0], run.tau[0], NONE, 1e-4)
-    for k in range(1, len(run.t)):
-        watch.see(run.t[k], run.q[k], run.v[k] * speed**k, run.a[k], run.u[k], run.tau[k], NONE)
+    n = len(run.t)
+    faster = run.v * speed ** np.arange(n)[:, None]
+    steps = Steps(run.t, run.q, faster, run.a, run.u, run.tau, np.zeros((n, 0)), np.full((n, 5), np.nan), np.ones(n))
+    watch = EnergyWatch(run.system, Steps(*(x[:1] for x in steps)), 1e-4)
+    watch.see(steps)
     return watch
 
 

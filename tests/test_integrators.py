@@ -59,7 +59,7 @@ def test_what_simulate_does_for_it():
 
 def test_refusals():
     system = spinning()
-    with pytest.raises(TypeError, match="must be one of generalized-alpha"):
+    with pytest.raises(TypeError, match="must be one of auto"):
         run(system, lambda problem: "not an integrator")
     with pytest.raises(ValueError, match="choose one of"):
         run(system, "euler")

@@ -136,7 +136,7 @@ def test_a_run_that_crawls_says_why(stiff: pl.System, capfd: pytest.CaptureFixtu
     start = stiff.neutral()
     start[stiff.dof_names.index("rod.stretch[0]")] = 0.3
     options = {"start": start, "rtol": 1e-9, "atol": 1e-12, "max_wall_time": 1.5, "output": 1.0}
-    run = pl.simulate(stiff, 100.0, **options)
+    run = pl.simulate(stiff, 100.0, method="generalized-alpha", **options)
     assert not run.success
     err = capfd.readouterr().err
     assert err.count("this run is slow") >= 1  # while it runs, without a terminal
@@ -213,7 +213,7 @@ def test_contacts_are_named(capfd: pytest.CaptureFixture) -> None:
         time.sleep(0.01)
         return {}
 
-    run = pl.simulate(system, 1000.0, u=slow, start=start, max_step=1e-3, max_wall_time=1.0, output=10.0)
+    run = pl.simulate(system, 1000.0, u=slow, start=start, max_step=1e-3, max_wall_time=2.0, output=10.0)
     assert "'sole'" in run.warnings[0]
     assert "softer contacts" in run.warnings[0]
     assert "'sole'" in capfd.readouterr().err
@@ -229,17 +229,12 @@ def test_a_run_that_does_not_crawl_says_nothing(pendulum: pl.System, capfd: pyte
 
 
 def test_subdivided_steps_are_counted(pendulum: pl.System) -> None:
-    """At a tolerance of 1e-10 a constant step of 10 ms was 673 steps instead of 20, and nobody said so."""
-    run = pl.simulate(pendulum, 0.2, start=[1.0], step=0.01, rtol=1e-10, atol=1e-10)
-    assert run.statistics.steps > 20
-    assert len(run) == 21
-    assert len(run.warnings) == 1
-    for words in ("of 20 steps of 0.01 s were subdivided", "first at t = ", "parts", "smaller step", "error control"):
-        assert words in run.warnings[0]
-    assert run.warnings[0] in str(run)
-    plain = pl.simulate(pendulum, 0.2, start=[1.0], step=0.01)
-    assert plain.statistics.steps == 20
-    assert plain.warnings == ()
+    """A constant step of 10 ms is one, whatever the tolerances say."""
+    for method in ("auto", "esdirk5", "generalized-alpha", "newmark"):
+        run = pl.simulate(pendulum, 0.2, start=[1.0], step=0.01, rtol=1e-10, atol=1e-10, method=method)
+        assert run.statistics.steps == 20
+        assert len(run) == 21
+        assert run.warnings == ()
 
 
 def test_subdivided_steps_say_where(pendulum: pl.System) -> None:
@@ -248,6 +243,14 @@ def test_subdivided_steps_say_where(pendulum: pl.System) -> None:
     def tau(t: float) -> list[float]:
         return [1e7 if 0.495 < t < 0.505 else 0.0]
 
-    run = pl.simulate(pendulum, 1.0, start=[0.1], tau=tau, step=0.01)
-    assert "first at t = 0.49 s" in run.warnings[0]
-    assert np.all(np.isfinite(run.q))
+    for method in ("auto", "generalized-alpha"):
+        run = pl.simulate(pendulum, 1.0, start=[0.1], tau=tau, step=0.01, method=method)
+        if run.success:  # a pendulum that is thrown round many times in one step: any solution will do
+            continue
+        assert "step 50" in run.message
+        assert "subdivide=True" in run.message
+        assert run.last.t == pytest.approx(0.49)
+        parts = pl.simulate(pendulum, 1.0, start=[0.1], tau=tau, step=0.01, method=method, subdivide=True)
+        assert parts.success
+        assert len(parts) == 101
+        assert any("first at t = 0.49 s" in text for text in parts.warnings)

@@ -65,15 +65,23 @@ def test_its_force_is_what_newton_says():
     assert np.abs(again.q[:, 0] - result.q[:, 0]).max() < 1e-4
 
 
-def test_order_of_the_step_with_a_prescribed_joint():
+@pytest.mark.parametrize(
+    ("method", "order", "steps"),
+    [
+        ("newmark", 2, (0.01, 0.005, 0.0025)),
+        ("esdirk3", 3, (0.02, 0.01, 0.005, 0.0025)),
+        ("esdirk5", 5, (0.02, 0.01, 0.005)),
+    ],
+)
+def test_order_of_the_step_with_a_prescribed_joint(method, order, steps):
     system = crane()
-    fine = pl.simulate(system, 0.5, motion={"drive": EXACT}, method="radau", rtol=1e-10, atol=1e-11)
+    fine = pl.simulate(system, 0.5, motion={"drive": EXACT}, method="esdirk5", rtol=1e-11, atol=1e-12)
     errors = []
-    for h in (0.01, 0.005, 0.0025):
-        end = pl.simulate(system, 0.5, motion={"drive": EXACT}, step=h).q[-1]
+    for h in steps:
+        end = pl.simulate(system, 0.5, motion={"drive": EXACT}, step=h, method=method).q[-1]
         errors.append(np.abs(system.difference(fine.q[-1], end)).max())
-    orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert np.all((orders > 1.8) & (orders < 2.3)), orders
+    measured = np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert order - 0.45 < measured < order + 0.3, (measured, errors)  # the rod is stiff
 
 
 def test_a_base_that_moves_in_space():
@@ -231,7 +239,7 @@ def test_errors():
         system.robot.add_motion("again", "trolley")
     with pytest.raises(ValueError, match="fixed"):
         system.robot.add_motion("again", "rod")
-    with pytest.raises(ValueError, match="control='length' need one of the α-methods"):
+    with pytest.raises(ValueError, match="control='length' need an implicit method"):
         pl.simulate(arm(), 1.0, motion={"a": 0.5}, method="bdf")
     with pytest.raises(ValueError, match="does not know prescribed motion"):
         pl.trace_equilibria(system)

@@ -140,7 +140,7 @@ def test_a_model_must_be_compiled() -> None:
         ({"method": None}, ValueError, "method"),
         ({"step": 0.01, "max_step": 0.001}, ValueError, "step = 0.01 is constant.*max_step cannot be less"),
         ({"step": 0.01, "first_step": 0.001}, ValueError, "is constant"),
-        ({"method": "radau", "newton_tolerance": 1e-6}, ValueError, "newton_tolerance = 1e-06 is for the α-methods"),
+        ({"method": "radau", "newton_tolerance": 1e-6}, ValueError, "newton_tolerance = 1e-06 is for the implicit methods"),
         ({"output": [[0.1], [0.2, 0.3]]}, TypeError, "output"),
     ],
     ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)) if isinstance(value, dict) else None,  # the same in every process

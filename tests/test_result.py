@@ -34,7 +34,7 @@ def result(system: pl.System) -> pl.Result:
 
 def test_text(result: pl.Result) -> None:
     text = str(result)
-    for word in ("swimmer", "0.5 s", "generalized-alpha", "completed", "100 steps", "kinetic", "kick"):
+    for word in ("swimmer", "0.5 s", "esdirk3", "completed", "100 steps", "kinetic", "kick"):
         assert word in text, text
     assert len(result) == 101
 

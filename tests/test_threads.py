@@ -192,7 +192,7 @@ def test_what_a_call_is_given_does_not_outlast_it():
     assert np.abs(forced - plain).max() > 0.1
     np.testing.assert_array_equal(system.residual(q, v, a), plain)
     space = system.workspace()
-    space.prepare(Given(np.ones(len(system.loop_rows)), 2.0, 3.0, np.ones((1, 2))))
+    space.prepare(Given(np.ones(len(system.loop_rows)), 2.0, 3.0, np.ones((1, 4))))
     space.prepare()
     blank = system.workspace()
     blank.prepare()

@@ -39,6 +39,7 @@ def oracle() -> None:
 
     import test_dynamics
     import test_matrices
+    import test_program
     from load_robots import branched, complex_forces, moved, state
     from pliant.kernels.recursion.matrices import CORIOLIS
     from robots import complex_step
@@ -49,13 +50,19 @@ def oracle() -> None:
     complex_step(system, q, v, a)
     test_matrices.complex_composite(system, CORIOLIS, q, v)
     test_dynamics.kane(test_dynamics.Case(system, q, v, a))
+    test_program.test_a_program_travels_with_other_tables()
 
 
 def rest() -> None:
     """The remaining kernels, by asking a small robot everything."""
+    import pliant as pl
     import test_interpreted
 
     test_interpreted.compute()
+    robot = pl.Robot("motor")
+    hinge = robot.add_body("arm", joint=pl.Revolute("y"), shape=pl.Box(0.2, 0.02, 0.02), mass=0.1, com=(0.1, 0, 0))
+    robot.add_motor("motor", hinge)
+    pl.simulate(robot.compile(), 1e-2, u={"motor": pl.Expression("sin(t)")}, output=1e-3)
 
 
 def loaded() -> None:

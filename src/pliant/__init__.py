@@ -42,6 +42,7 @@ from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Materi
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
 from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
+from .model.signal import Signal
 from .model.user import UserLoad, compiled_load
 from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
@@ -127,6 +128,7 @@ __all__ = [
     "Result",
     "Revolute",
     "Robot",
+    "Signal",
     "SpatialError",
     "SpecialPoint",
     "Sphere",

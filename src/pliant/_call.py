@@ -61,7 +61,7 @@ def _call_load_interpreted(address: int, n: int, want: int, *arrays: Array) -> N
     for name, array in zip(_NAMES, arrays, strict=True):
         if array.dtype != np.float64 or not array.flags.c_contiguous:
             raise TypeError(f"call_load: {name} must be a C-contiguous array of float64")
-    PROTOTYPE(address)(n, want, *[array.ctypes.data for array in arrays])
+    PROTOTYPE(int(address))(int(n), int(want), *[array.ctypes.data for array in arrays])
 
 
 # call_load(address, n, want, pose, twist, inputs, wrench, dpose, dtwist), for use inside compiled functions. The address

@@ -176,7 +176,7 @@ def test_ode_methods_follow_the_tolerance(name: str, method: str) -> None:
 def test_variable_step_follows_the_tolerance(name: str) -> None:
     """A method of order 2 with local error h³ = tolerance has a global error of tolerance^(2/3)."""
     tolerances = [1e-3, 1e-4, 1e-5, 1e-6]
-    results = [run(name, rtol=x, atol=0.1 * x) for x in tolerances]
+    results = [run(name, rtol=x, atol=0.1 * x, method="generalized-alpha") for x in tolerances]
     found = [errors(r, reference(name))[0] for r in results]
     rate = slope(tolerances, found)
     steps = [r.statistics.steps for r in results]

@@ -250,7 +250,7 @@ def test_multipliers_converge():
     assert gaps[1] < 0.7 * gaps[0]
 
 
-@pytest.mark.parametrize("options", [{}, {"step": 0.01}, {"step": 0.01, "project_velocity": True}])
+@pytest.mark.parametrize("options", [{}, {"step": 0.01}, {"step": 0.01, "method": "newmark", "project_velocity": True}])
 def test_every_step_is_closed(options):
     run = pl.simulate(four_bar(), 1.0, start=free_start(), **options)
     assert run.success, run.message

@@ -23,7 +23,12 @@ from .places import Places
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Density", "Family"]
+__all__ = ["Density", "Family", "against_world"]
+
+
+def against_world(steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs of each step with the world, for `Family.between`."""
+    return np.column_stack([steps, np.full(len(steps), -1, dtype=np.int64)])
 
 
 class Density(NamedTuple):
@@ -110,6 +115,14 @@ class Family:
     def keeps_potential(self, tables: Any) -> bool:
         """Whether in statics all of it has the potential of ENERGY, for any inputs."""
         return self.unit is None or not self.present(tables)
+
+    def between(self, tables: Any) -> NDArray[np.int64] | None:
+        """Pairs of steps (n, 2) that push each other with opposite wrenches, −1 for the world, if that is all it does but for forces on
+        coordinates of rods and of joints that are not free; None if it may do something else.
+
+        Robots keep their momentum (`simulate` with method "midpoint") if no pair contains the world.
+        """
+        return None
 
     def _knows(self, task: Any) -> bool:
         return self.unit is not None and bool(self.unit.tasks >> int(task) & 1)

@@ -76,6 +76,7 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "Fixed": {"stiffness": _FIXED, "damping": _FIXED, "rest": _FIXED},
     "Along": {"rod": _ROD},
     "Table": {"X": _LIST, "values": _LIST},
+    "Signal": {"t": _LIST, "values": ListOf(Numbers((), (-1,)))},
     "Stepped": {"values": ListOf(Numbers((), (2,)))},
     "Strains": {"basis": Choice(tuple(BASIS_KINDS))},
     "Hydrodynamics": {"linear_drag": MATRIX, "centre": _VECTOR},

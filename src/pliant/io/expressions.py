@@ -172,6 +172,20 @@ class Expression:
         """Copied and pickled by its text."""
         return Expression, (_listed(self.source),)
 
+    def instructions(self) -> list[list[tuple[int, float]]] | None:
+        """Each formula, row by row, as instructions for kernels (see `pliant.kernels.program`).
+
+        None if it is a function of X, or if numpy does not compute it with 64-bit floats: the sine of a comparison.
+        """
+        if self.variable == "X":
+            return None
+        from .instructions import Untranslatable, translate  # here, since it loads the kernels
+
+        try:
+            return [translate(*_parsed(entry)) for entry in _entries(self.source)]
+        except Untranslatable:
+            return None
+
     def plain(self) -> Any:
         """Text, number or nested lists of them, as they are written to a file."""
         return _listed(self.source)
@@ -243,23 +257,7 @@ def _compile(source: str | float) -> tuple[Node, str | None]:
     if not isinstance(source, str):
         number = np.float64(source)
         return (lambda _x: number), None
-    if len(source) > _LONGEST:
-        raise ValueError(
-            f"the formula {_short(source)!r} has {len(source)} characters; at most {_LONGEST} are allowed."
-        )
-    text = source.strip()
-    if not text:
-        raise ValueError("the formula is empty.")
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except SyntaxError as error:
-        where = f" at character {error.offset}" if error.offset else ""
-        hint = " Write products with '*', as in 2*X." if re.search(r"[\d)]\s*[A-Za-z(]", text) else ""
-        raise ValueError(f"the formula {_short(source)!r} cannot be read{where}: {error.msg}.{hint}") from None
-    except (RecursionError, MemoryError, ValueError):
-        raise ValueError(
-            f"the formula {_short(text)!r} is nested too deeply or has characters that are not allowed."
-        ) from None
+    tree = _tree(source)
     compiler = _Compiler(source)
     with np.errstate(all="ignore"):
         node, varies = compiler.visit(tree, 0)
@@ -268,18 +266,56 @@ def _compile(source: str | float) -> tuple[Node, str | None]:
     return node, next(iter(compiler.variables)) if varies or compiler.variables else None
 
 
+def _parsed(source: str | float) -> tuple[ast.expr, dict[ast.expr, Any]]:
+    """The syntax tree of a formula that was compiled before, and the values of its parts without variables."""
+    tree = ast.Constant(source) if not isinstance(source, str) else _tree(source)
+    compiler = _Compiler(str(source))
+    with np.errstate(all="ignore"):
+        compiler.visit(tree, 0)
+    return tree, compiler.values
+
+
+def _tree(source: str) -> ast.expr:
+    """The syntax tree of a formula."""
+    if len(source) > _LONGEST:
+        raise ValueError(
+            f"the formula {_short(source)!r} has {len(source)} characters; at most {_LONGEST} are allowed."
+        )
+    text = source.strip()
+    if not text:
+        raise ValueError("the formula is empty.")
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        where = f" at character {error.offset}" if error.offset else ""
+        hint = " Write products with '*', as in 2*X." if re.search(r"[\d)]\s*[A-Za-z(]", text) else ""
+        raise ValueError(f"the formula {_short(source)!r} cannot be read{where}: {error.msg}.{hint}") from None
+    except (RecursionError, MemoryError, ValueError):
+        raise ValueError(
+            f"the formula {_short(text)!r} is nested too deeply or has characters that are not allowed."
+        ) from None
+
+
 class _Compiler:
     """Turns the syntax tree of a formula into functions; parts without variables become numbers at once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.variables: set[str] = set()
+        self.values: dict[ast.expr, Any] = {}  # of the parts without variables
 
     def fail(self, why: str) -> ValueError:
         return ValueError(f"the formula {_short(self.text)!r} is not allowed: {why}")
 
     def visit(self, tree: ast.expr, depth: int) -> tuple[Node, bool]:
         """The function of a part, and whether it depends on a variable."""
+        node, varies = self.part(tree, depth)
+        if not varies:
+            self.values[tree] = node(np.float64(0.0))
+        return node, varies
+
+    def part(self, tree: ast.expr, depth: int) -> tuple[Node, bool]:
+        """The same, without a note of the value."""
         if depth > _DEEPEST:
             raise self.fail(f"more than {_DEEPEST} operations are nested in each other.")
         if isinstance(tree, ast.Constant):

@@ -1,4 +1,4 @@
-"""Functions of X or t in a model file: numbers, tapers, formulas, tables and steps."""
+"""Functions of X or t in a model file: numbers, tapers, formulas, tables, steps and signals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..model.rods.sections import Stepped
 from ..model.routing import Table
+from ..model.signal import Signal
 from .expressions import Expression, constant
 from .kinds import (
     Kind,
@@ -33,12 +34,13 @@ from .source import FAILED, Place
 __all__ = ["Function"]
 
 _POINTWISE = Variants("function of X", [Record("Table", Table), Record("Stepped", Stepped)], default="Table")
+_SIGNAL = Record("Signal", Signal)
 
 
 def _function_error(path: str, *, scalar: bool = True, variable: str = "X") -> WriteError:
     """The error for a Python function in a robot that is to be written."""
     formula = f"0.02*(1 - {variable}/2)" if scalar else ["0", f"2*{variable}", "0"]
-    table = ", or a pl.Table of values" if scalar and variable == "X" else ""
+    table = ", or a pl.Signal of values" if variable == "t" else ", or a pl.Table of values" if scalar else ""
     return WriteError(
         f"{path} is a Python function, which cannot be written to a model file. Give a formula instead, such as "
         f"pl.Expression({formula!r}){table}."
@@ -57,14 +59,18 @@ class Function(Kind):
             forms[0] = (
                 "a number, a pair [at X=0, at X=1], a formula of X, a table {X: […], values: […]} or {type: Stepped, values: […]}"
             )
+        if variable == "t":
+            forms.append("a signal {t: […], values: […]}")
         self.wanted = " or ".join(forms)
 
     def inner(self) -> Iterable[Kind]:
-        return [_POINTWISE] if self.tabled else []
+        return [_SIGNAL] if self.variable == "t" else [_POINTWISE] if self.tabled else []
 
     def read(self, place: Place) -> Any:
         if place.is_mapping and self.tabled:
             return _POINTWISE.read(place)
+        if place.is_mapping and self.variable == "t":
+            return self._signal(place)
         value = nested(place, self._entry)
         if value is FAILED:
             return FAILED
@@ -76,6 +82,15 @@ class Function(Kind):
         if not fits(shape, self.shapes):
             return self.wrong(place)
         return Expression(value) if any(isinstance(v, str) for v in flat(value)) else value
+
+    def _signal(self, place: Place) -> Any:
+        """A signal with as many components as are needed."""
+        signal = _SIGNAL.read(place)
+        if signal is not FAILED and not fits(signal.shape, self.shapes):
+            has = f"rows of {signal.shape[0]} values" if signal.shape else "single values"
+            needed = " or ".join(shape_name(shape) for shape in self.shapes if len(shape) < 2)
+            return place.fail(f"the signal has {has}, but at each time {needed} is needed.")
+        return signal
 
     def _entry(self, place: Place) -> Any:
         """A number, or the checked text of a formula."""
@@ -101,6 +116,8 @@ class Function(Kind):
                     f"{path} = {value!r} depends on {value.variable}, but must be a function of {self.variable}."
                 )
             return plain(value.plain())
+        if isinstance(value, Signal) and self.variable == "t":
+            return _SIGNAL.write(value, path)
         if isinstance(value, (Table, Stepped)):
             return _POINTWISE.write(value, path)
         if callable(value):
@@ -115,6 +132,8 @@ class Function(Kind):
         options = [array_schema(shape, reference) for shape in self.shapes]
         if self.tabled:
             options += [array_schema((2,), Number().schema(defs)), _POINTWISE.schema(defs)]
+        if self.variable == "t":
+            options.append(_SIGNAL.schema(defs))
         return any_of(options)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.pose import Pose, rotate
+from ..model.signal import Signal
 from ..solve.motion import Motion
 from ..solve.simulate import simulate
 from ..solve.statics import solve_statics
@@ -32,17 +33,17 @@ class PoseFormula:
 
     Parameters
     ----------
-    translation : Expression
+    translation : Expression or Signal
         Three formulas [m].
     axis : str or tuple
         Axis of the turn.
-    angle : Expression
+    angle : Expression or Signal
         [rad].
     """
 
-    translation: Expression
+    translation: Expression | Signal
     axis: Any = "z"
-    angle: Expression = _ZERO
+    angle: Expression | Signal = _ZERO
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """The pose at t as a 4×4 matrix."""
@@ -85,17 +86,22 @@ class _PoseFormulaKind(Kind):
         return {"$ref": "#/$defs/PoseFormula"}
 
 
-def _formula(value: Any) -> Expression:
-    return value if isinstance(value, Expression) else Expression(value)
+def _formula(value: Any) -> Expression | Signal:
+    return value if isinstance(value, (Expression, Signal)) else Expression(value)
 
 
 _POSE_FORMULA = _PoseFormulaKind()
 
 
+def _is_signal(place: Place) -> bool:
+    """Whether a mapping looks like a signal."""
+    return place.is_mapping and bool({"t", "values"} & set(place.value))
+
+
 VALUE = Whichever(
     _POSE_FORMULA,
     ANY_OF_TIME,
-    lambda place: place.is_mapping,
+    lambda place: place.is_mapping and not _is_signal(place),
     lambda value: isinstance(value, PoseFormula),
     f"numbers, formulas of t, or a moving pose {_POSE_FORMULA.wanted}",
 )
@@ -112,9 +118,9 @@ def _motion_values(motion: Any) -> dict[str, Any]:
 _MOTION = Whichever(
     Record("Motion", Motion, make=_motion, values=_motion_values),
     ANY_OF_TIME,
-    lambda place: place.is_mapping,
+    lambda place: place.is_mapping and not _is_signal(place),
     lambda value: isinstance(value, (Motion, PoseFormula)),
-    "a number, a formula of t, a list of them, or a mapping with position, velocity and acceleration",
+    "a number, a formula of t, a list of them, a signal {t: […], values: […]}, or a mapping with position, velocity and acceleration",
 )
 
 

@@ -24,10 +24,12 @@ from .solve.articulated import SIX, factor_mass_tree
 from .solve.balance import power_balance
 from .solve.factors import factor_tangent, solve_tangent
 from .solve.fronts import solve_tree
+from .solve.march import march
 from .solve.newton import CONVERGED, SINGULAR, Factors, Motion, Problem
 from .solve.prescribed import clear_known, eliminate
 from .solve.residual import residual, residual_tangent
 from .solve.statics import statics
+from .solve.tape import unpack_program, unpack_tape
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
 
@@ -46,7 +48,8 @@ __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
     SOLVE,
     BALANCE,
     CONTACTS,
-) = (np.int64(k) for k in range(14))
+    MARCH,
+) = (np.int64(k) for k in range(15))
 ONE = np.int64(1)
 
 
@@ -97,13 +100,13 @@ def step_derivatives(t, work, q, v):
 
 
 @kernel
-def run(job, ints, floats, buffer, q, v, a, b, u, tau, p, S, pivot, q1, v1, a1, b1):
+def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, plan, tape):
     """Do one job.
 
-    q (nq,), v, a, b (nv,): coordinates, velocity, acceleration, auxiliary acceleration of the integrator; u (nu,):
-    inputs; tau (nv,): further generalised forces; p (PARAMETERS,): options and reports, with names in `slots`; S (1 to 3,
-    nv, nv), or the store of `solve.fronts` if p[OPTION_TREE] is 1; pivot (nv,); results in q1 (nq,), v1, a1, b1 (nv,), S.
-    Returns a status.
+    q (nq,), v, a (nv,): coordinates, velocity, acceleration; u (nu,): inputs; tau (nv,): further generalised forces;
+    p (PARAMETERS,): options and reports, with names in `slots`; S (1 to 3, nv, nv), or the store of `solve.fronts` if
+    p[OPTION_TREE] is 1; pivot (nv,); results in q1 (nq,), v1, a1 (nv,), S; `plan` and `tape`: memory of an integrator, integers and
+    reals. Returns a status.
 
     | job | options | results |
     |---|---|---|
@@ -120,7 +123,8 @@ def run(job, ints, floats, buffer, q, v, a, b, u, tau, p, S, pivot, q1, v1, a1, 
     | CLOSURE | | S[0] (rows, nv) = derivatives of loop joints, work.closure = values, rates, accelerations |
     | BALANCE | POWER | report: energies and power |
     | CONTACTS | GAP | S[0] (rows, width) = table of contacts (see `contact`), report: how many there are |
-    | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1, b1 after a time step; report; memory |
+    | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1 and the auxiliary accelerations, old and new, in tape (2 nv,); report; memory |
+    | MARCH | T, END, … | steps through time in the log of the tape (`solve.tape`); report; memory |
     """
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
@@ -168,4 +172,7 @@ def run(job, ints, floats, buffer, q, v, a, b, u, tau, p, S, pivot, q1, v1, a1, 
         return forward_dynamics(problem, q, v, a, a1, factors)
     if job == SOLVE:
         return linear_solution(problem, q, v, a, v1, a1, factors, p)
-    return alpha_step(problem, Motion(q, v, a, b), Motion(q1, v1, a1, b1), factors, p)
+    if job == MARCH:
+        return march(problem, unpack_tape(plan, tape), unpack_program(plan, tape), factors, p)
+    n = v.shape[0]
+    return alpha_step(problem, Motion(q, v, a, tape[:n]), Motion(q1, v1, a1, tape[n:]), factors, p)

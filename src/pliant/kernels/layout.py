@@ -113,7 +113,7 @@ class Work(NamedTuple):
     zero: F1  # (nv,) zeros, never written
     factor: F1  # (points of tendons,) share of the tension that friction leaves; 1 without friction
     multiplier: F1  # (loop rows,) constraint forces of loop joints
-    hold: F2  # (tendons, 2) 1 where the length is prescribed and the tension unknown; that length
+    hold: F2  # (tendons, 4) where the length is prescribed and the tension unknown, see `slots`
     cols: F2  # (3, columns) q, v, a in column space
     state: F2  # (steps + 1, STATE_WIDTH); the last row is the world
     inertia: F3  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
@@ -180,7 +180,7 @@ def make_work(
         zero=zeros(nv),
         factor=np.ones(tendon_points, dtype=dtype),
         multiplier=zeros(loop_rows),
-        hold=zeros(tendons, 2),
+        hold=zeros(tendons, 4),
         cols=zeros(3, columns),
         state=zeros(steps + 1, STATE_WIDTH),
         inertia=zeros(steps + 1, 6, 6),

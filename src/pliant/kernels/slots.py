@@ -1,7 +1,8 @@
 """Names for the places in small arrays: the parameters, reports and memory of a job, and rows of scratch memory.
 
 A job of the engine gets one array ``p`` (PARAMETERS,): options from 0, what it reports from 16, what the integrator
-remembers from step to step from 24. Jobs use the same places for different things, so each job has its own names.
+remembers from step to step from 24; marching through time, which contains other jobs, has the places from 32. Jobs use the
+same places for different things, so each job has its own names.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ def _slots(first: int, count: int) -> tuple[Any, ...]:
     return tuple(np.int64(first + k) for k in range(count))
 
 
-PARAMETERS = 32
+PARAMETERS = 80
 
 # weights of ∂/∂q, ∂/∂v and ∂/∂a in a tangent; SOLVE takes cq = 1
 OPTION_CQ, OPTION_CV, OPTION_CA = _slots(0, 3)
@@ -29,7 +30,6 @@ OPTION_RTOL, OPTION_ATOL, OPTION_NEWTON, OPTION_LIMIT = _slots(5, 4)
 # FORWARD, SOLVE, ALPHA: 1 if S is the store of the elimination along the tree (`solve.fronts`), 0 if it is a square matrix
 OPTION_TREE = np.int64(15)
 
-REPORT = np.int64(16)
 # STATICS: iterations, residual relative to the forces, steps with a shifted tangent, halvings of steps, 1 if the tangent is
 # positive definite at the end, potential energy [J]
 REPORT_ITERATIONS, REPORT_RESIDUAL, REPORT_SHIFTS, REPORT_HALVINGS, REPORT_DEFINITE, REPORT_ENERGY = _slots(16, 6)
@@ -43,9 +43,37 @@ REPORT_FOUND = np.int64(16)
 # ALPHA: 1 if S holds factors, their time step, the rate of convergence last seen
 MEMORY_FACTORS, MEMORY_H, MEMORY_RATE = _slots(24, 3)
 
+# MARCH: present time and where to stop [s], largest and constant step [s] (0: error control), how many steps are
+# attempted at most, the tolerance of constraint forces, size of the robot [m] for errors of positions (0: none), order of the error estimate
+# plus one, 1 if the estimate is filtered, 1 if energies are watched (2: with power), diagonal γ of the tableau, 1 if free trees keep
+# their momentum (2: its laws are known)
+MARCH_T, MARCH_END, MARCH_LARGEST, MARCH_CONSTANT, MARCH_BUDGET = _slots(32, 5)
+MARCH_FORCES, MARCH_SIZE, MARCH_ORDER, MARCH_FILTER, MARCH_WATCH, MARCH_GAMMA, MARCH_CONSERVE = _slots(37, 7)
+# what it reports: accepted steps in the log, rejected ones, iterations, factorisations, residuals, Newton failures, steps in
+# explicit form, error of the last attempt in units of the tolerance, which coordinate limits it, length of the last attempt [s],
+# rejections by error in a row
+MARCH_STEPS, MARCH_REJECTED, MARCH_ITERATIONS, MARCH_FACTORISATIONS, MARCH_RESIDUALS = _slots(44, 5)
+MARCH_FAILURES, MARCH_EXPLICIT, MARCH_ERROR, MARCH_LIMITING, MARCH_TRIED, MARCH_REFUSED = _slots(49, 6)
+# what it remembers: next step, last accepted step and its error, 1 after a rejection, γh of the factors (0: none), stage of this
+# step that they belong to (−1: of an earlier one), convergence last seen, whether stages of a last step are known, steps left
+# in explicit form, how many at the next switch, good steps since, Newton failures of late, steps since the energy was looked
+# at, longest step that Newton's iteration is trusted with [s], 1 while the residual form is tried after the explicit one, 1
+# before the first step after a start, 1 if stages start where they ended
+MARCH_H, MARCH_H_OLD, MARCH_ERROR_OLD, MARCH_AFTER, MARCH_FACTORED, MARCH_STAGE, MARCH_RATE = _slots(56, 7)
+MARCH_PAST, MARCH_FORM, MARCH_SWITCH, MARCH_GOOD, MARCH_FAILED, MARCH_LOOKED = _slots(63, 6)
+MARCH_TRUST, MARCH_PROBE, MARCH_FRESH, MARCH_AGAIN = _slots(69, 4)
+# thinnest obstacle [m] (0: none), farthest that a point moved in one step [m] and when that began [s]; where constant steps are
+# counted from [s]
+MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(73, 4)
+# estimated error of coordinates in their natural sizes: above 1 a constant step has nothing to do with the motion any more
+MARCH_OFF = np.int64(77)
+
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)
 # rows of `Work.known`: displacement, velocity, acceleration
 KNOWN_MOVE, KNOWN_V, KNOWN_A = _slots(0, 3)
+# columns of `Work.hold`: 0 where the tension of a tendon is an input, 1 where its length is prescribed, −1 where that leaves it slack; that
+# length [m] and its rate [m/s]; 1 if the tendon may push
+HOLD_ACTIVE, HOLD_LENGTH, HOLD_RATE, HOLD_PUSHES = _slots(0, 4)
 # entries of `Work.sums` that `kinematics.totals` leaves: kinetic and gravitational energy [J]
 SUM_KINETIC, SUM_GRAVITATIONAL = _slots(10, 2)

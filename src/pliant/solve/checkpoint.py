@@ -27,6 +27,11 @@ class Checkpoint:
         self.failed: list[str] = []
         self._last = time.perf_counter()
 
+    @property
+    def due(self) -> float:
+        """Seconds between two checkpoints; none without a file."""
+        return self.interval if self.path is not None else float("inf")
+
     def save(self, result: Callable[[], Result]) -> None:
         """Save if it is time; a disk that fails is noted, and tried again next time."""
         if self.path is None or time.perf_counter() - self._last < self.interval:

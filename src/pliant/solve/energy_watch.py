@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import engine, slots
 from ..system import Given, System
+from .methods.integrator import Steps
 
 __all__ = ["EnergyWatch"]
 
@@ -49,10 +50,8 @@ class EnergyWatch:
     Parameters
     ----------
     system : System
-    t : float
-        Time [s] at the start.
-    q, v, a, u, tau : arrays
-        State, acceleration, inputs and forces there.
+    start : Steps
+        One row: where the run begins.
     atol : float
         Absolute tolerance of the run: what a displacement of ten times that size stores does not count.
     """
@@ -62,18 +61,8 @@ class EnergyWatch:
     HOPELESS = 100.0  # times the energy in motion when it began: going on makes no sense
     EVERY = 4
 
-    def __init__(
-        self,
-        system: System,
-        t: float,
-        q: Array,
-        v: Array,
-        a: Array,
-        u: Array,
-        tau: Array,
-        multipliers: Array,
-        atol: float,
-    ) -> None:
+    def __init__(self, system: System, start: Steps, atol: float) -> None:
+        t, q, v, a, u, tau, multipliers = float(start.t[0]), *(x[0] for x in start[1:7])
         self.system = system
         self._given = Given(multipliers)
         self._p = np.zeros(engine.PARAMETERS)
@@ -81,6 +70,7 @@ class EnergyWatch:
         stiffness = np.abs(np.diag(system.residual_tangent(q, v, a, u, tau, multipliers=multipliers)))
         self._floor = 50.0 * float(stiffness @ (atol * system.internal.scale) ** 2)
         self._t, self._u, self._tau = t, u, tau
+        self._measured = start.energy[0]
         self._count = 0
         self._work = self._turnover = 0.0
         self._motion = 0.0  # largest kinetic energy so far
@@ -94,6 +84,10 @@ class EnergyWatch:
         self._lowest = self._highest = self._first + self._parts.loads
 
     def _measure(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> _Parts:
+        """Energies, and power if it counts; those that the integrator has measured are taken."""
+        known = self._measured
+        if known[0] == known[0] and (not self._open or known[4] == known[4]):
+            return _Parts(*known.tolist())
         self._p[slots.OPTION_POWER] = self._open
         self.system.run_job(engine.BALANCE, q, v, a, u, tau, p=self._p, given=self._given)
         return _Parts(*self._p[slots.REPORT_KINETIC : slots.REPORT_POWER + 1].tolist())
@@ -106,21 +100,30 @@ class EnergyWatch:
             return False
         return not len(self._known) or not v[self._known].any()
 
-    def see(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array, multipliers: Array) -> None:
-        """Look at the state after an accepted step."""
-        self._given = Given(multipliers)
-        if self._open:
-            self._see_open(t, q, v, a, u, tau)
-        elif not self._stands_still(v, u, tau):
-            self._open = True  # from here on work is counted
-            self._parts = self._measure(q, v, a, u, tau)
-            self._first = self._parts.mechanical
-            self._motion = max(self._motion, self._parts.kinetic)
-        else:
-            self._count += 1
-            if self._count % self.EVERY == 0:
-                self._see_closed(q, v, a, u, tau)
-        self._t = t
+    @property
+    def level(self) -> int:
+        """What an integrator may measure by itself: 1 for energies now and then, 2 for energies and power of every step."""
+        return 2 if self._open else 1
+
+    def see(self, steps: Steps) -> None:
+        """Look at the states after accepted steps."""
+        measured = bool(np.isfinite(steps.energy[1:, 0]).any())
+        for k in range(1, len(steps.t)):
+            t, (q, v, a, u, tau, multipliers) = float(steps.t[k]), (x[k] for x in steps[1:7])
+            self._given = Given(multipliers)
+            self._measured = steps.energy[k]
+            if self._open:
+                self._see_open(t, q, v, a, u, tau)
+            elif not self._stands_still(v, u, tau):
+                self._open = True  # from here on work is counted
+                self._parts = self._measure(q, v, a, u, tau)
+                self._first = self._parts.mechanical
+                self._motion = max(self._motion, self._parts.kinetic)
+            else:
+                self._count += 1
+                if np.isfinite(self._measured[0]) if measured else self._count % self.EVERY == 0:
+                    self._see_closed(q, v, a, u, tau)
+            self._t = t
 
     def _see_closed(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
         now = self._measure(q, v, a, u, tau)
@@ -165,5 +168,5 @@ class EnergyWatch:
         cause = "although nothing supplies any" if self._while_closed else "more than inputs and loads supplied"
         return (
             f"From t = {self.began:.4g} s on the robot gained {self.gained:.3g} J {cause} (its largest kinetic energy is "
-            f"{self._motion:.3g} J): the motion after that is not reliable. Use a smaller rtol and atol, or method='radau'."
+            f"{self._motion:.3g} J): the motion after that is not reliable. Use a smaller rtol and atol (or step), or method='radau'."
         )

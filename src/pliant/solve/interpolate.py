@@ -1,44 +1,55 @@
-"""Dense output: cubic Hermite interpolation on the manifold of the coordinates."""
+"""States between accepted steps, on the manifold of the coordinates: see `kernels.algebra.hermite`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import lie
+from ..kernels.algebra import hermite as kernel
 from ..system import System
+from .closure import close
+from .motion import MotionSet
 
-__all__ = ["hermite"]
+__all__ = ["as_told", "between"]
 
 Array = NDArray[np.float64]
 
 
-def _chart_rate(system: System, x: Array, v: Array, *, inverse: bool) -> Array:
-    """Between the rate of the chart x (with q = q₀ ⊕ x) and the velocity v: v = T(−x) ẋ on manifold joints."""
-    out = v.copy()
-    for joint in system.manifold_joints:
-        n = joint.group.nv
-        T = lie.tangent(joint.group.twist(-x[joint.v]))[:n, :n]
-        out[joint.v] = np.linalg.solve(T, v[joint.v]) if inverse else T @ v[joint.v]
-    return out
+def between(
+    system: System, t: Array, q: Array, v: Array, a: Array, smooth: Array, times: Array
+) -> tuple[Array, Array, Array]:
+    """Coordinates, velocities and accelerations at times between the rows of a motion.
 
-
-def hermite(
-    system: System, t0: float, q0: Array, v0: Array, t1: float, q1: Array, v1: Array, t: float
-) -> tuple[Array, Array]:
-    """Coordinates and velocities at t between (t0, q0, v0) and (t1, q1, v1); third-order accurate.
+    Parameters
+    ----------
+    system : System
+    t, q, v, a : ndarray (n,), (n, nq), (n, nv), (n, nv)
+        The motion, n >= 2.
+    smooth : ndarray (n,)
+        1 where the step that begins in a row is interpolated by a quintic, with accelerations; 0 where by a cubic, without.
+    times : ndarray (m,)
+        Increasing, within t.
 
     Returns
     -------
-    (q, v) : ndarray (nq,), (nv,)
+    (q, v, a) : ndarray (m, nq), (m, nv), (m, nv)
     """
-    h = t1 - t0
-    if h == 0.0:
-        return q0.copy(), v0.copy()
-    s = (t - t0) / h
-    end = system.difference(q0, q1)
-    m0 = h * v0
-    m1 = h * _chart_rate(system, end, v1, inverse=True)
-    x = (s**3 - 2 * s**2 + s) * m0 + (3 * s**2 - 2 * s**3) * end + (s**3 - s**2) * m1
-    rate = (3 * s**2 - 4 * s + 1) * m0 + (6 * s - 6 * s**2) * end + (3 * s**2 - 2 * s) * m1
-    return system.integrate(q0, x), _chart_rate(system, x, rate / h, inverse=False)
+    m, internal = len(times), system.internal
+    out_q, out_v, out_a = np.empty((m, system.nq)), np.empty((m, system.nv)), np.empty((m, system.nv))
+    arrays = (np.ascontiguousarray(x, dtype=np.float64) for x in (t, q, v, a, smooth, times))
+    kernel.interpolate(internal.shift, internal.spatial, *arrays, out_q, out_v, out_a, np.empty((5, system.nv)))
+    return out_q, out_v, out_a
+
+
+def as_told(
+    system: System, motion: MotionSet, times: Array, states: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """Interpolated states with prescribed coordinates as they are told, and loops closed."""
+    q, v, a = states
+    if motion.joints:
+        for k, t in enumerate(times.tolist()):
+            motion.joints_at(t, q[k], v[k], a[k])
+    if system.loop_rows:
+        for k in range(len(q)):
+            q[k] = close(system, q[k])[0]
+    return q, v, a

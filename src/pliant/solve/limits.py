@@ -75,7 +75,7 @@ class StepOptions(NamedTuple):
         for name in ("step", "newton_tolerance"):
             if explicit and given[name] is not None:
                 raise ValueError(
-                    f"{name} = {given[name]!r} is for the α-methods; {method!r} chooses its own. Use max_step to bound the step, "
+                    f"{name} = {given[name]!r} is for the implicit methods of pliant; {method!r} chooses its own. Use max_step to bound the step, "
                     "rtol and atol for accuracy."
                 )
         constant, largest, first = (

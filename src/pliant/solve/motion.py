@@ -215,6 +215,15 @@ class MotionSet:
         """Whether anything is prescribed."""
         return bool(self.joints or self.tendons) or bool(np.any(self.system.known))
 
+    def breaks(self, begin: float, end: float) -> list[float]:
+        """Times strictly inside (begin, end) where a prescribed motion says that it jumps or has a kink: its attribute `breakpoints`."""
+        tracks = [*(track for track, _q, _v in self.joints), *(track for track, _k in self.tendons)]
+        functions = [
+            f for track in tracks for f in (track.motion.position, track.motion.velocity, track.motion.acceleration)
+        ]
+        found = {float(t) for f in functions for t in getattr(f, "breakpoints", ())}
+        return sorted(t for t in found if begin < t < end)
+
     def joints_at(self, t: float, q: Array, v: Array, a: Array) -> None:
         """Write the prescribed coordinates, velocities and accelerations at time t into q, v, a."""
         if not self._moves:
@@ -229,6 +238,13 @@ class MotionSet:
     def lengths_at(self, t: float) -> dict[int, float]:
         """Prescribed lengths of tendons by their number."""
         return {k: float(track(t)[0][0]) for track, k in self.tendons}
+
+    def cables_at(self, t: float) -> dict[int, tuple[float, float]]:
+        """Prescribed lengths [m] of tendons and their rates [m/s], by their number."""
+        return {
+            k: (float(length[0]), float(rate[0]))
+            for (length, rate, _), k in ((track(t), k) for track, k in self.tendons)
+        }
 
     def start_tensions(self, t: float, q: Array, v: Array, u: Array, tau: Array) -> dict[int, float]:
         """Tensions at the start of a motion, by the number of their input: those with which ``ℓ̈ = L̈``."""

@@ -16,7 +16,7 @@ from ..system import Contacts, FrameLike, System, needs_system, numbers
 from .closure import close
 from .drive import State
 from .exchange import contact_variables, unit_coordinates
-from .interpolate import hermite
+from .interpolate import between
 
 if TYPE_CHECKING:
     from ..viz.live import Viewer
@@ -28,13 +28,14 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Statistics:
-    """How much work a simulation took."""
+    """How much work a simulation took: accepted steps, rejected ones (`failed` of them because Newton's iteration did), …"""
 
     steps: int = 0
     rejected: int = 0
     iterations: int = 0
     factorisations: int = 0
     residuals: int = 0
+    failed: int = 0
     wall_time: float = 0.0
 
     def __str__(self) -> str:
@@ -292,15 +293,18 @@ class Result:
         if times.min() < self.t[0] - slack or times.max() > self.t[-1] + slack:
             raise ValueError(f"times must lie within the run, {self.t[0]:g} to {self.t[-1]:g} s.")
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
-        rows = [hermite(self.system, *self._interval(i), float(x)) for i, x in zip(k, times)]
+        order = np.argsort(times)
+        q, v = np.empty((len(times), self.system.nq)), np.empty((len(times), self.system.nv))
+        rough = np.zeros(len(self.t))
+        q[order], v[order], _a = between(self.system, self.t, self.q, self.v, self.a, rough, times[order])
         if self.system.loop_rows:
-            rows = [(close(self.system, q)[0], v) for q, v in rows]
+            q = np.array([close(self.system, row)[0] for row in q])
         s = ((times - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
         return Result(
             self.system,
             times,
-            np.array([r[0] for r in rows]),
-            np.array([r[1] for r in rows]),
+            q,
+            v,
             (1 - s) * self.a[k] + s * self.a[k + 1],
             (1 - s) * self.u[k] + s * self.u[k + 1],
             (1 - s) * self.tau[k] + s * self.tau[k + 1],
@@ -313,9 +317,6 @@ class Result:
             self.warnings,
             error=self.error,
         )
-
-    def _interval(self, k: int) -> tuple[float, Array, Array, float, Array, Array]:
-        return float(self.t[k]), self.q[k], self.v[k], float(self.t[k + 1]), self.q[k + 1], self.v[k + 1]
 
     # ------------------------------------------------------------ looking at it
 

@@ -13,7 +13,7 @@ from .checkpoint import Checkpoint
 from .crawl import OutOfTime, Progress, Watch
 from .drive import State, function_name
 from .energy_watch import EnergyWatch
-from .methods import Integrator, Problem
+from .methods import Integrator, Problem, Steps
 from .resolution import spatial_warning
 from .result import Event, Result
 
@@ -33,10 +33,10 @@ def event_functions(events: Iterable[EventFunction] | EventFunction) -> list[Eve
     return functions
 
 
-class Row(NamedTuple):
-    """One stored time."""
+class Rows(NamedTuple):
+    """Stored times, one row each."""
 
-    t: float
+    t: Array
     q: Array
     v: Array
     a: Array
@@ -54,6 +54,9 @@ class Run:
         Sentences for `Result.warnings`, from whoever watches the run.
     """
 
+    DELIVERED = 10.0  # error of a run in units of its local tolerance, which points along rods are compared with
+    BATCH = 0.05  # s of wall time between two looks at the clock, the keyboard and the disk
+
     def __init__(
         self,
         problem: Problem,
@@ -69,80 +72,68 @@ class Run:
         self.method = stepper.name or type(stepper).__name__
         self._clock, self._watch, self._checkpoint = problem.clock, watch, checkpoint
         self.found: list[Event] = []
-        self.rows: list[Row] = []
+        self.stored: list[Rows] = []
         self.notes: list[str] = []
         self.complete = False
         self.error: Exception | None = None
         self._next = 0
-        # unknown forces at the last step's start
-        self._from = stepper.t, dict(stepper.tensions), stepper.multipliers.copy()
+        first = stepper.row()
         self._values = [_value(f, State(stepper.t, stepper.q, stepper.v)) for f in self.functions]
         if times is None or abs(times[0] - stepper.t) <= 1e-12 * max(1.0, abs(end)):
-            self._store(stepper.t, stepper.q, stepper.v, stepper.a)
+            self.stored.append(Rows(*first[:7]))
             self._next = 1
-        self._keep()
-        s = stepper
-        self._energy = EnergyWatch(system, s.t, s.q, s.v, s.a, *s.applied, s.multipliers, problem.atol)
+        self._safe = first
+        self._energy = EnergyWatch(system, first, problem.atol)
+        stepper.watch = self._energy.level
+        if checkpoint.due < self.BATCH:
+            stepper.batch = 1
         self._rtol = problem.rtol
 
-    def _keep(self) -> None:
-        """Keep the state after a step that went well in every respect; the run can be continued from it."""
-        s = self.stepper
-        self._safe = self.rows[-1][:4] if self.times is None else (s.t, s.q.copy(), s.v.copy(), s.a.copy())
+    def _between(self, times: Array) -> Rows:
+        """What is to be stored at times within the last steps; unknown forces are interpolated linearly."""
+        s, steps = self.stepper, self.stepper.taken
+        q, v, a = s.states(times)
+        u, tau = self.drive.rows(times, q, v)
+        k = np.clip(np.searchsorted(steps.t, times, side="left") - 1, 0, len(steps.t) - 2)
+        share = ((times - steps.t[k]) / (steps.t[k + 1] - steps.t[k]))[:, None]
+        for index in s.tensions:
+            T = steps.u[:, index]
+            u[:, index] = (1.0 - share[:, 0]) * T[k] + share[:, 0] * T[k + 1]
+        forces = (1.0 - share) * steps.multipliers[k] + share * steps.multipliers[k + 1]
+        return Rows(times, q, v, a, u, tau, forces)
 
-    def _store(self, t: float, q: Array, v: Array, a: Array) -> None:
-        s = self.stepper
-        u, tau = s.applied if t == s.t and not self.drive.feedback else self.drive(t, q, v)
-        self.rows.append(self._row(t, q, v, a, u, tau))
-
-    def _row(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> Row:
-        s = self.stepper
-        u = u.copy()
-        share = 1.0 if t == s.t or s.t == self._from[0] else (t - self._from[0]) / (s.t - self._from[0])
-        _begin, tensions, multipliers = self._from
-        for index, tension in s.tensions.items():
-            u[index] = share * tension + (1.0 - share) * tensions.get(index, tension)
-        forces = share * s.multipliers + (1.0 - share) * multipliers if len(multipliers) else s.multipliers.copy()
-        return Row(t, q.copy(), v.copy(), a.copy(), u, tau.copy(), forces)
-
-    def _outputs(self, t0: float, t1: float, a0: Array) -> None:
-        """Store what is asked for in (t0, t1]."""
-        s = self.stepper
+    def _outputs(self, end: float) -> None:
+        """Store what is asked for in the last steps, up to a time."""
+        steps = self.stepper.taken
         if self.times is None:
-            if t1 == s.t:
-                self._store(s.t, s.q, s.v, s.a)
-            else:
-                self._store(t1, *s.at(t1), a0 + (t1 - t0) / (s.t - t0) * (s.a - a0))
+            n = int(np.searchsorted(steps.t, end, side="right"))
+            if n > 1:
+                self.stored.append(Rows(*(x[1:n] for x in steps[:7])))
+                if self.drive.feedback:
+                    u, tau = self.drive.rows(steps.t[1:n], steps.q[1:n], steps.v[1:n])
+                    u[:, list(self.stepper.tensions)] = steps.u[1:n, list(self.stepper.tensions)]
+                    self.stored[-1] = self.stored[-1]._replace(u=u, tau=tau)
             return
-        while self._next < len(self.times) and self.times[self._next] <= t1 + 1e-15 * max(1.0, abs(t1)):
-            t = float(self.times[self._next])
-            if t == s.t:
-                self._store(t, s.q, s.v, s.a)
-            else:
-                self._store(t, *s.at(t), a0 + (t - t0) / (s.t - t0) * (s.a - a0))
-            self._next += 1
+        stop = int(np.searchsorted(self.times, end + 1e-15 * max(1.0, abs(end)), side="right"))
+        if stop > self._next:
+            # a time within rounding of a step is that step
+            times = np.clip(self.times[self._next : stop], steps.t[0], steps.t[-1])
+            self.stored.append(self._between(times))
+            self._next = stop
 
-    def _event(self, t0: float) -> Event | None:
-        """Locate roots in the last step; the first terminal one is returned."""
-        s = self.stepper
+    def _event(self, k: int) -> Event | None:
+        """Locate roots in the k-th of the last steps; the first terminal one is returned."""
+        steps = self.stepper.taken
+        t0, t1 = float(steps.t[k - 1]), float(steps.t[k])
         found: list[tuple[Event, bool]] = []
-        for i, function in enumerate(self.functions):
-            before, after = self._values[i], _value(function, State(s.t, s.q, s.v))
-            self._values[i] = after
-            direction = getattr(function, "direction", 0)
-            if before == 0.0 or before * after > 0 or (after == 0.0 and before == 0.0):
+        values = [_value(function, State(t1, steps.q[k], steps.v[k])) for function in self.functions]
+        for i, (function, before, after) in enumerate(zip(self.functions, self._values, values)):
+            if before == 0.0 or before * after > 0 or getattr(function, "direction", 0) * (after - before) < 0:
                 continue
-            if direction * (after - before) < 0:
-                continue
-
-            def value(t: float, function: EventFunction = function) -> float:
-                return _value(function, State(t, *s.at(t)))
-
-            from scipy.optimize import brentq  # here, since it takes a while to import
-
-            t = s.t if after == 0.0 else float(brentq(value, t0, s.t, xtol=1e-13, rtol=1e-14))
-            event = Event(getattr(function, "__name__", f"event {i}"), t, *(x.copy() for x in s.at(t)))
+            t = t1 if after == 0.0 else self._root(function, t0, t1)
+            event = Event(getattr(function, "__name__", f"event {i}"), *self._state(t))
             found.append((event, bool(getattr(function, "terminal", False))))
+        self._values = values
         found.sort(key=lambda pair: pair[0].t)
         for event, terminal in found:
             self.found.append(event)
@@ -150,47 +141,55 @@ class Run:
                 return event
         return None
 
+    def _state(self, t: float) -> State:
+        """The state at a time within the last steps."""
+        q, v, _a = self.stepper.states(np.array([t]))
+        return State(t, q[0], v[0])
+
+    def _root(self, function: EventFunction, t0: float, t1: float) -> float:
+        """Where an event function that changes its sign is zero."""
+        from scipy.optimize import brentq  # here, since it takes a while to import
+
+        return float(brentq(lambda t: _value(function, self._state(t)), t0, t1, xtol=1e-13, rtol=1e-14))
+
     def loop(self, progress: Progress) -> Result:
         """Run to the end, or until something stops it."""
         self._clock.arm()
         try:
             message = self._steps(progress)
         except OutOfTime:
-            message = f"stopped at t = {self._safe[0]:.6g} s because max_wall_time = {self._clock.limit:g} s is over; start=<this result> goes on"
+            message = f"stopped at t = {self._safe.t[0]:.6g} s because max_wall_time = {self._clock.limit:g} s is over; start=<this result> goes on"
         except KeyboardInterrupt:
-            message = f"interrupted at t = {self._safe[0]:.6g} s"
+            message = f"interrupted at t = {self._safe.t[0]:.6g} s"
         except Exception as error:  # of a user's function, most likely: keep what was computed
             self.error = error
-            message = _described(error, self._safe[0])
+            message = _described(error, float(self._safe.t[0]))
         except BaseException as error:  # the program is to end: let it, with what was computed
-            error.result = self.result(_described(error, self._safe[0]))  # type: ignore[attr-defined]
+            error.result = self.result(_described(error, float(self._safe.t[0])))  # type: ignore[attr-defined]
             raise
         finally:
             progress.close()
         result = self.result(message)
-        rough = spatial_warning(self.system, result.q, self._rtol)
+        rough = spatial_warning(self.system, result.q, self.DELIVERED * self._rtol)
         return result if rough is None else replace(result, warnings=(*result.warnings, rough))
 
     def _steps(self, progress: Progress) -> str:
         """Step to the end; returns the message."""
         s = self.stepper
         while s.t < self.end:
-            t0, a0 = s.t, s.a.copy()
-            self._from = t0, dict(s.tensions), s.multipliers.copy()
-            failure = s.advance(self.end)
+            began = self._clock.elapsed
+            try:
+                failure = s.advance(self.end)
+            except BaseException:  # what was computed before it is kept
+                if s.taken.t[-1] > self._safe.t[-1]:
+                    self._keep()
+                raise
+            stop = self._keep()
+            if stop is not None:
+                return self._stopped(stop)
+            self._set_batch(self._clock.elapsed - began)
             if failure is not None:
                 return failure
-            stop = self._event(t0) if self.functions else None
-            self._outputs(t0, s.t if stop is None else stop.t, a0)
-            if stop is not None:
-                self.complete = True
-                a = a0 + (stop.t - t0) / (s.t - t0) * (s.a - a0)
-                if not self.rows or self.rows[-1].t < stop.t:
-                    self._store(stop.t, stop.q, stop.v, a)
-                self._safe = stop.t, stop.q, stop.v, a
-                return f"stopped by event {stop.name!r} at t = {stop.t:.6g} s"
-            self._keep()
-            self._energy.see(s.t, s.q, s.v, s.a, *s.applied, s.multipliers)
             if self._energy.hopeless:
                 return f"the energy grows without a source: stopped at t = {s.t:.6g} s (see the warnings)"
             progress.show(s.t)
@@ -199,17 +198,48 @@ class Run:
         self.complete = True
         return "completed"
 
+    def _keep(self) -> Event | None:
+        """Events and outputs of the last steps; the run can be continued from their end. Returns a terminal event."""
+        s, steps = self.stepper, self.stepper.taken
+        if len(steps.t) < 2:
+            return None
+        stop = None
+        for k in range(1, len(steps.t)) if self.functions else ():
+            try:
+                stop = self._event(k)
+            except BaseException:
+                self._outputs(float(steps.t[k - 1]))
+                self._safe = Steps(*(x[k - 1 : k] for x in steps))
+                raise
+            if stop is not None:
+                break
+        self._outputs(float(steps.t[-1]) if stop is None else stop.t)
+        if stop is None:
+            self._safe = Steps(*(x[-1:] for x in steps))
+            self._energy.see(steps)
+            s.watch = self._energy.level
+        return stop
+
+    def _set_batch(self, seconds: float) -> None:
+        """As many steps at a time as take some hundredths of a second, and no more than a checkpoint waits for."""
+        s, due = self.stepper, min(self.BATCH, self._checkpoint.due)
+        s.batch = max(1, 2 * s.batch if seconds < 0.5 * due else s.batch if seconds < due else s.batch // 2)
+
+    def _stopped(self, stop: Event) -> str:
+        """End the run where a terminal event is; returns the message."""
+        self.complete = True
+        row = self._between(np.array([stop.t]))
+        if not self.stored or self.stored[-1].t[-1] < stop.t:
+            self.stored.append(row)
+        self._safe = Steps(*row, energy=np.zeros((1, 5)), smooth=np.zeros(1))
+        return f"stopped by event {stop.name!r} at t = {stop.t:.6g} s"
+
     def result(self, message: str) -> Result:
         """What has been computed so far."""
-        t, q, v, a = self._safe
-        rows = self.rows
-        if not rows:  # no time that was asked for has been reached
-            try:
-                u, tau = self.drive(t, q, v)
-            except Exception:  # it is what ended the run
-                u, tau = np.full(self.system.nu, np.nan), np.full(self.system.nv, np.nan)
-            rows = [self._row(t, q, v, a, u, tau)]
-        arrays = {name: np.array([getattr(row, name) for row in rows]) for name in Row._fields}
+        safe = self._safe
+        t = float(safe.t[0])
+        stored = self.stored or [Rows(*safe[:7])]  # no time that was asked for has been reached
+        arrays = {name: np.concatenate([getattr(rows, name) for rows in stored]) for name in Rows._fields}
         watched = [note for note in (self._energy.warning, self._watch.note) if note]
         return Result(
             self.system,
@@ -220,7 +250,7 @@ class Run:
             statistics=replace(self.statistics, wall_time=self._clock.elapsed),
             method=self.method,
             warnings=tuple([*self.notes, *self.stepper.notes(), *self._checkpoint.notes(), *watched]),
-            final=None if rows[-1].t == t else State(t, q, v),
+            final=None if arrays["t"][-1] == t else State(t, safe.q[0], safe.v[0]),
             error=self.error,
         )
 

@@ -27,7 +27,21 @@ from .run import EventFunction, Run, event_functions
 __all__ = ["simulate"]
 
 Array = NDArray[np.float64]
-Method = Literal["generalized-alpha", "newmark", "hht", "bdf", "radau", "lsoda", "rk45", "dop853", "cvode"]
+Method = Literal[
+    "auto",
+    "esdirk3",
+    "esdirk5",
+    "midpoint",
+    "generalized-alpha",
+    "newmark",
+    "hht",
+    "bdf",
+    "radau",
+    "lsoda",
+    "rk45",
+    "dop853",
+    "cvode",
+]
 
 
 def simulate(
@@ -42,12 +56,14 @@ def simulate(
     start: Any = None,
     velocity: ArrayLike | None = None,
     t0: float | None = None,
-    method: Method | Callable[[Problem], Integrator] = "generalized-alpha",
+    method: Method | Callable[[Problem], Integrator] = "auto",
     step: float | None = None,
+    subdivide: bool = False,
+    breaks: Iterable[float] = (),
     rho: float | None = None,
     solver: LinearSolver = "auto",
-    rtol: float = 1e-3,
-    atol: float = 1e-4,
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
     max_step: float | None = None,
     first_step: float | None = None,
     newton_tolerance: float | None = None,
@@ -68,7 +84,7 @@ def simulate(
     u, tau : constant, function of t, or function of (t, state), optional
         Inputs (dictionary by name or vector (nu,)) and further generalised forces (nv,). The dictionary may hold functions
         of t, for instance ``{"cable": pl.Expression("20*cos(t)**2")}``. A function of (t, state) is a
-        feedback law; `state` has t, q and v. The implicit methods sample it at the start of each step and hold it.
+        feedback law; `state` has t, q and v. It acts continuously; the α-methods sample it at the start of each step and hold it.
     motion : dict, optional
         Prescribed joints and tendon lengths by the name of their motion or tendon: a constant, a function of t, or a
         `Motion` with derivatives. What is not given stays as it starts. The force that it takes is in
@@ -84,21 +100,30 @@ def simulate(
     t0 : float, optional
         Initial time; 0, or the end of the Result that is continued.
     method : str
-        "generalized-alpha" (default), "newmark", "hht": implicit on the manifold with the exact tangent, second order,
-        stable at any step. "bdf", "radau", "lsoda", "cvode" (needs scikit-sundae): variable order with the exact
+        "auto" (default): "esdirk3", or "esdirk5" for rtol below 1e-6 without loops: implicit Runge–Kutta methods of order 3 and 5 on the manifold, with the
+        exact tangent, that damp what is too fast to be resolved. "midpoint": for long runs without damping, with
+        `step`: energy does not drift, free robots keep their momentum. "generalized-alpha", "newmark", "hht": second order, for
+        work with constant steps. "bdf", "radau", "lsoda", "cvode" (needs scikit-sundae): variable order with the exact
         Jacobian, for high accuracy. "rk45", "dop853": explicit, for non-stiff systems. Or an `Integrator` of your own (its class).
     step : float, optional
-        Constant step [s] of the α-methods; error-controlled if left out.
+        Constant step [s] of the implicit methods; error-controlled if left out. A step that Newton's iteration does not get through
+        ends the run, with its number in the message,
+    subdivide : bool
+        unless it may be gone through in parts: then the result's warnings say which ones were.
+    breaks : times, optional
+        Where steps are to end [s]: jumps of inputs, of prescribed motion or of your own loads. Those of a `Signal` are known; others
+        that an input function of t has are found when they reject steps.
     rho : float, optional
-        Spectral radius of "generalized-alpha" at high frequency, 0 to 1 (1: no numerical damping); 0.8 if left out.
+        Spectral radius of "generalized-alpha" at high frequency, 0 to 1 (1: no numerical damping); 0.8 if left out. Chooses that
+        method.
     solver : {"auto", "dense", "tree"}
         How the linear systems of a step (the mass matrix, for explicit methods) are solved: dense factors, elimination along
         the tree in O(N) without loops and contact between parts, or whichever is faster for this robot.
     rtol, atol : float
-        Tolerances of the local error, relative, and absolute in units of each coordinate's natural size (1/length for
-        bending, 1 rad for joints).
+        Tolerances of the local error of coordinates, velocities and positions: relative, and absolute in units of each coordinate's
+        natural size (1/length for bending, 1 rad for joints) or of the robot's.
     max_step, first_step : float, optional
-        Bounds on the variable step [s]. The α-methods take at least twenty steps unless max_step allows fewer, so that
+        Bounds on the variable step [s]. The implicit methods take at least twenty steps unless max_step allows fewer, so that
         loads that come late are not stepped over.
     newton_tolerance : float, optional
         When Newton's iteration stops, relative to the tolerances; 0.02 with error control, 1e-9 with a constant step.
@@ -151,6 +176,8 @@ def simulate(
     'completed'
     """
     needs_system("simulate", system)
+    if rho is not None and isinstance(method, str) and method == "auto":
+        method = "generalized-alpha"
     if not callable(method):
         choice("method", method, METHODS)
     choice("solver", solver, ("auto", "dense", "tree"))
@@ -160,10 +187,11 @@ def simulate(
     )  # fmt: skip
     clock = Clock(None if max_wall_time is None else positive("max_wall_time", max_wall_time, unit="s"))
     _no_effect(system, method, rho, baumgarte, project_velocity)
-    for option, flag in (("project_velocity", project_velocity), ("progress", progress)):
+    for option, flag in (("project_velocity", project_velocity), ("subdivide", subdivide), ("progress", progress)):
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
     q, v, begin = _initial(system, start, velocity, t0)
+    going_on = isinstance(start, Result) and start.final is None and velocity is None and len(start.a) > 0
     duration, end = time_span(begin, duration)
     rtol, atol = check_tolerances(rtol, atol)
     check_steps(system, begin, end, steps, every_row=output is None, limited=clock.limit is not None)
@@ -177,7 +205,7 @@ def simulate(
         q, v = _closed(system, q, v)
     problem = Problem(
         system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
-        rho=0.8 if rho is None else rho, project=bool(project_velocity),
+        a=start.a[-1].copy() if going_on else None, breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
         baumgarte=0.02 if baumgarte is None else float(baumgarte),
     )  # fmt: skip
     stepper = METHODS[method](problem) if isinstance(method, str) else method(problem)
@@ -188,6 +216,14 @@ def simulate(
     watch = Watch(system, clock, progress_line, problem.statistics, end, fixed=steps.constant is not None)
     run = Run(problem, stepper, times, functions, watch, saving)
     return run.loop(progress_line)
+
+
+def _breaks(given: object, begin: float, end: float) -> tuple[float, ...]:
+    """Times where steps end, within the run."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(f"breaks = {given!r} must be a list of times [s].")
+    times = sorted({finite(f"breaks[{k}]", t, unit="s") for k, t in enumerate(given)})
+    return tuple(t for t in times if begin < t < end)
 
 
 def _name(method: Method | Callable[[Problem], Integrator]) -> str:
@@ -212,7 +248,7 @@ def _no_effect(
     if baumgarte is not None and not (system.loop_rows and method in ODE_METHODS):
         why = "the robot has no loops" if not system.loop_rows else f"{method!r} closes loops exactly"
         raise ValueError(f"baumgarte = {baumgarte!r} has no effect: {why}. Leave it out.")
-    if project_velocity is True and (not system.loop_rows or method in ODE_METHODS):
+    if project_velocity is True and not (system.loop_rows and method in ("generalized-alpha", "newmark", "hht")):
         why = "the robot has no loops" if not system.loop_rows else "it is for the α-methods"
         raise ValueError(f"project_velocity = True has no effect: {why}. Leave it out.")
 

@@ -420,6 +420,12 @@ class Core:
         self._check_bounds(array)
         return array if array.flags.writeable else array.copy()
 
+    @property
+    def input_bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest allowed inputs, each (nu,); infinite where there is none."""
+        lower, upper = self._model.bounds
+        return lower.copy(), np.full(self.nu, np.inf) if upper is None else upper.copy()
+
     def _check_bounds(self, u: Array) -> None:
         """Error if an input is beyond its bounds; for example if a tendon is asked to push."""
         lower, upper = self._model.bounds
@@ -484,7 +490,6 @@ class Core:
         u: Array | None = None,
         tau: Array | None = None,
         *,
-        b: Array | None = None,
         force: Array | None = None,
         acceleration: Array | None = None,
         p: Array | None = None,
@@ -507,7 +512,6 @@ class Core:
                 q,
                 zero if v is None else v,
                 zero if a is None else a,
-                zero if b is None else b,
                 self._no_input if u is None else u,
                 zero if tau is None else tau,
                 own.p if p is None else p,
@@ -516,7 +520,8 @@ class Core:
                 spare[0] if q1 is None else q1,
                 spare[1] if force is None else force,
                 spare[2] if acceleration is None else acceleration,
-                spare[3],
+                own.pivot,
+                zero,
             )
             self.raise_user_errors()
         finally:

@@ -33,7 +33,7 @@ class Given(NamedTuple):
     multipliers: Array | None = None  # (loop rows,) forces of loop joints; none
     gravity: float = 1.0  # factor on gravity
     share: float = 1.0  # factor on constant wrenches
-    hold: Array | None = None  # (tendons, 2) 1 where a step prescribes the length of a tendon, and that length; none
+    hold: Array | None = None  # (tendons, 4) where a step prescribes the length of a tendon (`kernels.slots`); none
 
 
 AS_DESCRIBED = Given()
@@ -53,7 +53,7 @@ class Workspace:
     p : ndarray (engine.PARAMETERS,)
         Parameters of jobs that have none of their own.
     spare : tuple
-        Outputs that nobody asked for: q (nq,), then three of (nv,).
+        Outputs that nobody asked for: q (nq,), then two of (nv,).
     store : ndarray
         Factors of the mass matrix along the tree, see `kernels.solve.fronts`.
     """
@@ -69,7 +69,7 @@ class Workspace:
         self._given = buffer[1 : 1 + len(pool.blank)]
         self.pivot: Ints = np.zeros(pool.nv, dtype=np.int64)
         self.p: Array = np.zeros(engine.PARAMETERS)
-        self.spare = (np.zeros(pool.nq), *self.work.newton[2:5])
+        self.spare = (np.zeros(pool.nq), *self.work.newton[3:5])
         self.store: Array = np.zeros((1, *pool.store))
 
     def prepare(self, given: Given = AS_DESCRIBED) -> None:

@@ -25,7 +25,7 @@ from ...model.links import Body, Frame, Rod
 from ...model.loads import Contact, Obstacle
 from ...model.pose import Pose
 from ...model.robot import Robot
-from ..family import Family
+from ..family import Family, against_world
 from ..places import Places, as_rows
 
 if TYPE_CHECKING:
@@ -182,6 +182,9 @@ class _Contact(Family):
     def couples(self, tables: Tables) -> str:
         pairs = len(tables.rods) or np.any(tables.shape[:, SHAPE_STEP] >= 0)
         return "contact between its parts may connect them" if pairs else ""
+
+    def between(self, tables: Tables) -> NDArray[np.int64]:
+        return against_world(self.steps(tables))
 
     def keeps_potential(self, tables: Tables) -> bool:
         return True  # friction and damping vanish at rest

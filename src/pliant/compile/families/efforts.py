@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...kernels.loads.efforts import Efforts, apply_efforts
 from ...model.actuators import InternalStress, Motor
@@ -53,6 +54,9 @@ class _Efforts(Family):
                     place.append([inputs.index(name), places.strain_v(link) + i, places.strain_q(link) + i])
                     data.append([gain, 0.0, 0.0, np.inf])
         return Efforts(place=as_rows(place, 3, np.int64), data=as_rows(data, 4))
+
+    def between(self, tables: Efforts) -> NDArray[np.int64]:
+        return np.zeros((0, 2), dtype=np.int64)
 
 
 EFFORTS = _Efforts()

@@ -56,6 +56,9 @@ class _Loops(Family):
     def couples(self, tables: Loops) -> str:
         return "loop joints connect its branches" if len(tables.joint) else ""
 
+    def between(self, tables: Loops) -> NDArray[np.int64]:
+        return tables.joint[:, :2]
+
     def keeps_potential(self, tables: Loops) -> bool:
         return True
 

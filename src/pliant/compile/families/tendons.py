@@ -310,7 +310,7 @@ def _lengths(model: Model) -> tuple[Array, Array]:
     J = np.zeros((1, len(work.tension), nv))
     v, p, pivot = np.zeros(nv), np.zeros(engine.PARAMETERS), np.zeros(nv, dtype=np.int64)
     u = np.zeros(len(model.assembly.loading.inputs))
-    engine.run(engine.LENGTHS, *model.packed, q, v, v, v, u, v, p, J, pivot, q, v, v, v)
+    engine.run(engine.LENGTHS, *model.packed, q, v, v, u, v, p, J, pivot, q, v, v, pivot, v)
     return work.tension[:, T_LENGTH].copy(), J[0]
 
 
@@ -375,6 +375,9 @@ class _Tendons(Family):
     def couples(self, tables: Tendons) -> str:
         reason = "cables between its links, or tendons with elasticity or friction connect them"
         return reason if self.needs_unit(tables) else ""
+
+    def between(self, tables: Tendons) -> NDArray[np.int64]:
+        return tables.segment[:, 1:]
 
     def keeps_potential(self, tables: Tendons) -> bool:
         return not np.any(tables.value[:, V_FRICTION])

@@ -12,7 +12,7 @@ from ...model.links import Frame
 from ...model.robot import Robot
 from ...model.units import Input
 from ...model.user import UserLoad
-from ..family import Family
+from ..family import Family, against_world
 from ..places import Anchor, Places, as_rows
 
 __all__ = ["USER"]
@@ -59,6 +59,9 @@ class _User(Family):
 
     def depends_on_velocity(self, tables: User) -> bool:
         return self.present(tables)
+
+    def between(self, tables: User) -> NDArray[np.int64]:
+        return against_world(self.steps(tables))
 
     def space(self, tables: User, nv: int, dtype: type = np.float64) -> UserSpace:
         return UserSpace(np.zeros(USER_WIDTH * len(tables.point) + int(tables.load[:, LOAD_INPUTS].max(initial=0))))

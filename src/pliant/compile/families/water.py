@@ -33,7 +33,7 @@ from ...model.links import Link, Rod
 from ...model.pose import Pose
 from ...model.robot import Robot
 from ..degrees import flat
-from ..family import Density, Family
+from ..family import Density, Family, against_world
 from ..places import Anchor, Places, as_rows
 
 __all__ = ["WATER", "added_mass", "move_matrix"]
@@ -133,6 +133,9 @@ class _Water(Family):
 
     def depends_on_velocity(self, tables: Water) -> bool:
         return bool(np.any(tables.place[:, F_DRAG])) or self._pushed(tables, F_ADDED)
+
+    def between(self, tables: Water) -> NDArray[np.int64]:
+        return against_world(self.steps(tables))
 
     def keeps_potential(self, tables: Water) -> bool:
         return not (self._pushed(tables, F_DRAG) or self._pushed(tables, F_ADDED))

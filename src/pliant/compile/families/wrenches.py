@@ -13,7 +13,7 @@ from ...model.loads import FIELD, Dipole, DistributedWrench, PointWrench
 from ...model.robot import Robot
 from ...model.units import Input
 from ..degrees import Function
-from ..family import Density, Family
+from ..family import Density, Family, against_world
 from ..places import Anchor, Places, as_rows
 
 __all__ = ["WRENCHES"]
@@ -83,6 +83,9 @@ class _Wrenches(Family):
 
     def steps(self, tables: Wrenches) -> NDArray[np.int64]:
         return tables.place[:, P_STEP]
+
+    def between(self, tables: Wrenches) -> NDArray[np.int64]:
+        return against_world(self.steps(tables))
 
 
 WRENCHES = _Wrenches()

@@ -2,16 +2,25 @@
 
 The unknowns of a Newton step are the increments Δq of the coordinates that are not known and the changes ΔT of tensions
 and −λ of multipliers: ``S Δq + Gᵀ ΔT = −r``, ``G Δq = −e`` with ``G = ∂e/∂q``, solved with the factors of S and the small
-matrix ``G S⁻¹ Gᵀ``. Only independent rows of G take part (`independent_rows`); redundant constraints get no force.
+matrix ``G S⁻¹ Gᵀ``. A method that keeps the rates of constraints instead (index 2), with ``Δv = Δq / g``, has ``G Δq = −g ė``. Only
+independent rows of G take part (`independent_rows`); redundant constraints get no force.
 """
+
+import numpy as np
 
 from ..._jit import routine
 from ..algebra.linear import independent_rows
+from ..algebra.manifold import integrate
 from ..groups import unpack_tendons
-from ..loads.tendons import T_LENGTH
+from ..loads.tendons import LAW_INPUT, T_LENGTH, T_RATE
 from ..loads.together import loop_closure, loop_values, tendon_lengths
+from ..recursion.forward import forward
+from ..slots import HOLD_ACTIVE, HOLD_LENGTH, HOLD_RATE
 from .factors import solve_tangent
 from .prescribed import clear_known
+
+# what is kept: the values of constraints, or their rates
+POSITIONS, RATES = np.int64(0), np.int64(1)
 
 
 @routine
@@ -19,7 +28,7 @@ def holds(work):
     """Whether any tendon has a prescribed length, or there are loops."""
     count = work.closure.shape[0]
     for k in range(work.hold.shape[0]):
-        if work.hold[k, 0] == 1.0:
+        if work.hold[k, HOLD_ACTIVE] == 1.0:
             count += 1
     return count > 0
 
@@ -45,7 +54,7 @@ def choose_rows(c, work):
     n, m = work.hold.shape[0], work.rows.shape[1]
     choice = work.schur[m]
     for k in range(m):
-        choice[k] = 1.0 if k >= n or work.hold[k, 0] == 1.0 else 0.0
+        choice[k] = 1.0 if k >= n or work.hold[k, HOLD_ACTIVE] == 1.0 else 0.0
         for i in range(c.scale.shape[0]):
             work.rows[2, k, i] = work.rows[0, k, i] * c.scale[i]
     independent_rows(work.rows[2], choice)
@@ -74,19 +83,51 @@ def solve_small(A, n, last):
 
 
 @routine
-def correct_constraints(c, work, loads, q, v, u, step):
+def correct_constraints(c, work, loads, q, v, u, level, g, step):
     """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
 
-    Returns the largest violation before the step and the largest relative change of a force.
+    `level` says which ones (POSITIONS, RATES), g is Δq / Δv. Returns the largest violation before the step and the largest
+    relative change of a force.
     """
+    worst = distribute(c, work, loads, q, v, u, level, g, step)
     law = unpack_tendons(loads[0], loads[1]).law
+    n, m = work.hold.shape[0], work.rows.shape[1]
+    choice = work.schur[m]
+    change = 0.0
+    size = 1e-12
+    rank = 0
+    for k in range(m):
+        if choice[k] > 0.0:
+            more = work.schur[rank, m]
+            rank += 1
+            if k < n:
+                u[law[k, LAW_INPUT]] += more
+                size = max(size, abs(u[law[k, LAW_INPUT]]))
+            else:
+                work.multiplier[k - n] -= more
+                size = max(size, abs(work.multiplier[k - n]))
+            change = max(change, abs(more))
+    return worst, change / size
+
+
+@routine
+def distribute(c, work, loads, q, v, u, level, g, step):
+    """Change a step so that constraints are met; the forces that it takes are left in the last column of work.schur.
+
+    Needs the forward pass at (q, v). Returns the largest violation before.
+    """
     n, m = work.hold.shape[0], work.rows.shape[1]
     hold, A = work.hold, work.schur
     choice = A[m]
     tendon_lengths(work, loads, q, v, u, work.rows[2, :n])
-    loop_values(loads, q, v, u, step)
+    if level == RATES:
+        for k in range(n):
+            work.tension[k, T_RATE] = 0.0
+            for i in range(v.shape[0]):
+                work.tension[k, T_RATE] += work.rows[2, k, i] * v[i]
+    loop_values(loads, q, v, u, work.zero)
     for k in range(n):
-        if (hold[k, 0] == 1.0) != (choice[k] != 0.0):  # a tendon fell slack, or taut, since S was factored
+        if (hold[k, HOLD_ACTIVE] == 1.0) != (choice[k] != 0.0):  # a tendon fell slack, or taut, since S was factored
             choose_rows(c, work)
             break
     worst = 0.0
@@ -94,7 +135,10 @@ def correct_constraints(c, work, loads, q, v, u, step):
     for k in range(m):
         if choice[k] == 0.0:
             continue
-        gap = work.tension[k, T_LENGTH] - hold[k, 1] if k < n else work.closure[k - n, 0]
+        if level == POSITIONS:
+            gap = work.tension[k, T_LENGTH] - hold[k, HOLD_LENGTH] if k < n else work.closure[k - n, 0]
+        else:
+            gap = g * (work.tension[k, T_RATE] - hold[k, HOLD_RATE] if k < n else work.closure[k - n, 1])
         worst = max(worst, abs(gap))
         if choice[k] < 0.0:
             continue
@@ -111,20 +155,51 @@ def correct_constraints(c, work, loads, q, v, u, step):
                 column += 1
         rank += 1
     solve_small(A, rank, m)
-    change = 0.0
-    size = 1e-12
     rank = 0
     for k in range(m):
         if choice[k] > 0.0:
-            more = A[rank, m]
-            rank += 1
-            if k < n:
-                u[law[k, 0]] += more
-                size = max(size, abs(u[law[k, 0]]))
-            else:
-                work.multiplier[k - n] -= more
-                size = max(size, abs(work.multiplier[k - n]))
-            change = max(change, abs(more))
             for i in range(step.shape[0]):
-                step[i] -= more * work.rows[1, k, i]
-    return worst, change / size
+                step[i] -= A[rank, m] * work.rows[1, k, i]
+            rank += 1
+    return worst
+
+
+@routine
+def project(problem, q, v, spare):
+    """Move q until constraints hold, and v until their rates do, by the least amounts that S measures.
+
+    With the derivatives and factors that `prepare_constraints` left. `spare` (nv,) is scratch. Returns the largest violation
+    of values left.
+    """
+    t, work, c, loads, _fronts, u, _tau = problem
+    gap = np.inf
+    for _ in range(8):
+        forward(t, q, v, work.zero, work)
+        clear(spare)
+        new = distribute(c, work, loads, q, v, u, POSITIONS, 1.0, spare)
+        if not new < gap:
+            break
+        gap = new
+        if gap < 1e-14:
+            break
+        integrate(c.shift, c.spatial, q, spare, q)
+    rate = np.inf
+    for _ in range(8):
+        forward(t, q, v, work.zero, work)
+        clear(spare)
+        new = distribute(c, work, loads, q, v, u, RATES, 1.0, spare)
+        if not new < rate:
+            break
+        rate = new
+        if rate < 1e-14:
+            break
+        for k in range(v.shape[0]):
+            v[k] += spare[k]
+    return gap
+
+
+@routine
+def clear(x):
+    """Zeros."""
+    for k in range(x.shape[0]):
+        x[k] = 0.0

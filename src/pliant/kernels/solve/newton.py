@@ -30,7 +30,7 @@ from ..slots import (
     REPORT_RATE,
     REPORT_RESIDUALS,
 )
-from .constraints import correct_constraints, prepare_constraints
+from .constraints import POSITIONS, correct_constraints, prepare_constraints
 from .factors import factor_tangent, solve_tangent
 from .prescribed import clear_known
 from .residual import residual
@@ -122,7 +122,7 @@ def correct(problem, end, factors, held, cv, ca):
     solve_tangent(t, c, fronts, factors, step)
     gap, change = 0.0, 0.0
     if held:
-        gap, change = correct_constraints(c, work, loads, end.q, end.v, u, step)
+        gap, change = correct_constraints(c, work, loads, end.q, end.v, u, POSITIONS, 1.0, step)
     for k in range(step.shape[0]):
         move[k] += step[k]
         end.v[k] += cv * step[k]

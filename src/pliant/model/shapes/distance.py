@@ -41,3 +41,8 @@ class Distance:
     def cavity(self) -> bool:
         """Whether a robot can be inside: not of a half-space, and not of a rounded tube or block."""
         return self.primitive != "half-space" and (self.rounding == 0.0 or self.primitive == "ball")
+
+    @property
+    def thickness(self) -> float:
+        """The least way through the shape [m]; infinite for a half-space."""
+        return 2.0 * (min(self.size) + self.rounding) if self.size else float("inf")

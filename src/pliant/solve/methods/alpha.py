@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure import close, consistent_velocity, constrained_acceleration
-from ..interpolate import hermite
+from ..closure import consistent_velocity, constrained_acceleration
+from ..interpolate import as_told
 from .alpha_step import AlphaMethod, AlphaStepper
-from .integrator import Integrator, Problem
+from .integrator import Integrator, Problem, Steps
 
 __all__ = ["FixedAlpha", "VariableAlpha", "generalized_alpha", "hht", "newmark"]
 
@@ -56,7 +56,7 @@ class _Alpha(Integrator):
             solver=problem.solver,
         )
         self._take_state()
-        self._last = (t, q.copy(), v.copy())
+        self._before = self.row()
 
     def _take_state(self) -> None:
         core = self._core
@@ -76,7 +76,7 @@ class _Alpha(Integrator):
         if not self.motion.tendons:
             return self._core.try_step(h, u, tau, self.multipliers)
         pushes = self.motion.pushes
-        hold, forces = np.zeros((len(self.system.tendons.law), 2)), self.multipliers
+        hold, forces = np.zeros((len(self.system.tendons.law), 4)), self.multipliers
         lengths = self.motion.lengths_at(t)
         indices = dict(zip(lengths, self.tensions))
         slack: set[int] = {
@@ -86,7 +86,7 @@ class _Alpha(Integrator):
             u = u.copy()
             for k, length in lengths.items():
                 u[indices[k]] = 0.0 if k in slack else self.tensions[indices[k]]
-                hold[k] = float(k not in slack), length
+                hold[k] = float(k not in slack), length, 0.0, 0.0
             status, error = self._core.try_step(h, u, tau, forces, hold)
             if status != "ok":
                 return status, error
@@ -107,7 +107,7 @@ class _Alpha(Integrator):
         return bool(self.system.tendon_lengths(self.q)[0][k] < length * (1 - 1e-12))
 
     def _accept(self, t: float) -> None:
-        self._last = (self.t, self.q.copy(), self.v.copy())
+        self._before = self.row()
         self._core.accept()
         self._take_state()
         self.t, self.applied = t, self._tried
@@ -118,13 +118,14 @@ class _Alpha(Integrator):
         if self.motion.tendons:
             self.tensions = self._found
 
-    def at(self, t: float) -> tuple[Array, Array]:
-        """Cubic Hermite interpolation within the last step; prescribed coordinates as they are told, loops closed."""
-        q, v = hermite(self.system, *self._last, self.t, self.q, self.v, t)
-        self.motion.joints_at(t, q, v, np.zeros(self.system.nv))
-        if len(self.multipliers):
-            q = close(self.system, q)[0]
-        return q, v
+    @property
+    def taken(self) -> Steps:
+        """The last step; its parts are left out."""
+        return Steps(*(np.concatenate(pair) for pair in zip(self._before, self.row())))
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """Interpolated within the last step; prescribed coordinates as they are told, loops closed."""
+        return as_told(self.system, self.motion, times, super().states(times))
 
     def tally(self) -> Counter[tuple[int, bool]] | None:
         """How often each coordinate limited a step since the last call."""
@@ -133,9 +134,7 @@ class _Alpha(Integrator):
 
 
 class FixedAlpha(_Alpha):
-    """Generalised-α with a constant step; a step that fails or whose error is absurd is gone through in parts."""
-
-    NONSENSE = 100.0  # local error in units of the tolerances
+    """Generalised-α with a constant step; a step that fails ends the run, or is gone through in parts if that is wanted."""
 
     def __init__(self, problem: Problem, method: AlphaMethod, h: float) -> None:
         super().__init__(problem, method, newton=1e-9)
@@ -164,19 +163,23 @@ class FixedAlpha(_Alpha):
         h = target - self.t
         if abs(h - self.h) < 1e-9 * self.h:
             h = self.h  # exactly, so that the factorisation is reused
-        status, error = self._try(target, h)
-        if status == "ok" and error <= self.NONSENSE:
+        status, _error = self._try(target, h)
+        if status == "ok":
             self._accept(target)
             return None
-        # the step is too long for what happens in it: go through it in parts
-        begin, q, v = self.t, self.q.copy(), self.v.copy()
+        if not self.problem.subdivide:
+            return (
+                f"Newton's iteration {status} in step {self._count}, from t = {self.t:.6g} s with {h:.3g} s. Use a smaller step, "
+                "subdivide=True, or leave `step` out for error control"
+            )
+        begin = self.row()
         parts = 2
         done = 0
         while self.t < target:
             part = max(h / parts, 0.0)
             end_of_part = target if target - self.t < 1.5 * part else self.t + part
-            status, error = self._try(end_of_part, end_of_part - self.t)
-            if status == "ok" and error <= self.NONSENSE:
+            status, _error = self._try(end_of_part, end_of_part - self.t)
+            if status == "ok":
                 self._accept(end_of_part)
                 done += 1
                 continue
@@ -184,11 +187,11 @@ class FixedAlpha(_Alpha):
             parts *= 2
             if parts > 4096:
                 return (
-                    f"Newton's iteration {'diverged' if status == 'ok' else status} in the step from t = {self.t:.6g} s; use a "
-                    "smaller step, or leave `step` out for error control"
+                    f"Newton's iteration {status} in the step from t = {self.t:.6g} s; use a smaller step, or leave `step` out for "
+                    "error control"
                 )
-        self._subdivided.append((begin, done))
-        self._last = (begin, q, v)
+        self._subdivided.append((float(begin.t[0]), done))
+        self._before = begin
         return None
 
 

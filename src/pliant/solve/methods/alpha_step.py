@@ -76,6 +76,7 @@ class AlphaStepper:
         self._p = np.zeros(engine.PARAMETERS)
         self._S, tree = step_storage(system, solver)
         self._space = system.workspace()
+        self._tape = np.zeros(2 * system.nv)  # auxiliary accelerations, old and new
         options = {
             slots.OPTION_ALPHA_M: method.alpha_m,
             slots.OPTION_ALPHA_F: method.alpha_f,
@@ -108,9 +109,12 @@ class AlphaStepper:
         p[slots.REPORT_ITERATIONS : slots.MEMORY_FACTORS] = 0.0
         space = self._space
         space.prepare(Given(multipliers, hold=hold))
+        self._tape[: self.system.nv] = self.b
         status = engine.run(
-            engine.ALPHA, *space.packed, self.q, self.v, self.a, self.b, u, tau, p, self._S, space.pivot, *self._new
-        )
+            engine.ALPHA, *space.packed, self.q, self.v, self.a, u, tau, p, self._S, space.pivot, *self._new[:3], space.pivot,
+            self._tape,
+        )  # fmt: skip
+        self._new[3][:] = self._tape[self.system.nv :]
         self.system.raise_user_errors()
         self.statistics.iterations += int(p[slots.REPORT_ITERATIONS])
         self.statistics.factorisations += int(p[slots.REPORT_FACTORISATIONS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from ...system import LinearSolver, System
 from ..crawl import Clock
 from ..drive import Drive
-from ..interpolate import hermite
+from ..interpolate import between
 from ..limits import StepOptions
 from ..motion import MotionSet
 from ..result import Statistics
 
-__all__ = ["Integrator", "Problem"]
+__all__ = ["Integrator", "Problem", "Steps"]
 
 Array = NDArray[np.float64]
 
@@ -45,6 +46,12 @@ class Problem:
         To be counted up.
     clock : Clock
         ``clock.check()`` ends the run when its wall time is over; call it now and then.
+    a : ndarray (nv,) or None
+        Initial acceleration of a run that goes on from another; None to compute it from the forces.
+    breaks : tuple of float
+        Times [s] where steps are to end, as the user declares them.
+    subdivide : bool
+        Whether a constant step that cannot be taken may be gone through in parts.
     rho, project, baumgarte
         Options of single methods.
     """
@@ -62,13 +69,30 @@ class Problem:
     solver: LinearSolver
     statistics: Statistics
     clock: Clock
+    a: Array | None = None
+    breaks: tuple[float, ...] = ()
+    subdivide: bool = False
     rho: float = 0.8
     project: bool = False
     baumgarte: float = 0.02
 
 
+class Steps(NamedTuple):
+    """Accepted steps, n of them: row 0 of each array is where the first begins, row k + 1 is the end of step k."""
+
+    t: Array  # (n + 1,) s
+    q: Array  # (n + 1, nq)
+    v: Array  # (n + 1, nv)
+    a: Array  # (n + 1, nv)
+    u: Array  # (n + 1, nu)
+    tau: Array  # (n + 1, nv)
+    multipliers: Array  # (n + 1, loop rows)
+    energy: Array  # (n + 1, 5) of `kernels.solve.balance`; not a number where they were not computed
+    smooth: Array  # (n + 1,) 1 where the step that begins in this row may be interpolated with the accelerations of its ends
+
+
 class Integrator:
-    """A time integrator: it holds a state and advances it by one accepted step at a time.
+    """A time integrator: it holds a state and advances it by accepted steps.
 
     A method is a class derived from this one, with an `advance`. `simulate` does the rest: outputs, events, the watch over
     energy, checkpoints, interruptions. ``simulate(system, 2.0, method=Mine)`` takes the class itself.
@@ -91,9 +115,16 @@ class Integrator:
         Forces of loop joints, one per constraint.
     applied : (ndarray (nu,), ndarray (nv,))
         Inputs and forces at the end of the last step, as the step had them.
+    batch : int
+        How many steps may be tried before `advance` comes back, for a method that takes several at a time.
+    watch : int
+        What is wanted of energies in `Steps`: nothing (0), energies now and then (1), energies and power of every step (2). A method may
+        leave them out.
     """
 
     name = ""
+    batch = 8
+    watch = 0
     t: float
     q: Array
     v: Array
@@ -106,29 +137,46 @@ class Integrator:
         system = problem.system
         if system.loop_rows or problem.motion.active:
             raise ValueError(
-                f"method {self.name or type(self).__name__!r} knows neither loops nor prescribed motion; use 'generalized-alpha'."
+                f"method {self.name or type(self).__name__!r} knows neither loops nor prescribed motion; leave it out for the default, which does."
             )
         self.problem, self.system = problem, system
         self.t, self.q, self.v = problem.t, problem.q.copy(), problem.v.copy()
         self.tensions, self.multipliers = {}, np.zeros(0)
         self.applied = problem.drive(self.t, self.q, self.v)
         self.a = system.forward_dynamics(self.q, self.v, self.applied[1], u=self.applied[0])
-        self._before = self.t, self.q, self.v
+        self._before = self.row()
+
+    def row(self) -> Steps:
+        """The present state as one row of `Steps`."""
+        u, tau = self.applied
+        u = u.copy()
+        for index, tension in self.tensions.items():
+            u[index] = tension
+        q, v, a, forces = (x.copy()[None] for x in (self.q, self.v, self.a, self.multipliers))
+        return Steps(
+            np.array([self.t]), q, v, a, u[None], tau.copy()[None], forces, np.full((1, 5), np.nan), np.zeros(1)
+        )
+
+    @property
+    def taken(self) -> Steps:
+        """The steps of the last `advance`; one, unless a method takes more at a time."""
+        return Steps(*(np.concatenate(pair) for pair in zip(self._before, self.row())))
 
     def accept(self, t: float, q: Array, v: Array, a: Array) -> None:
         """Make a step's end the present state; the inputs there are asked for."""
-        self._before = self.t, self.q, self.v
+        self._before = self.row()
         self.t, self.q, self.v, self.a = t, q, v, a
         self.applied = self.problem.drive(t, q, v)
         self.problem.statistics.steps += 1
 
     def advance(self, end: float) -> str | None:
-        """One accepted step, not beyond `end`. Returns None, or why it failed and what to try."""
+        """One accepted step (or several), not beyond `end`. Returns None, or why it failed and what to try."""
         raise NotImplementedError
 
-    def at(self, t: float) -> tuple[Array, Array]:
-        """q and v at a time within the last step; by cubic Hermite interpolation unless a method knows better."""
-        return hermite(self.system, *self._before, self.t, self.q, self.v, t)
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """q, v and a at increasing times within the last steps, each with a row per time; by Hermite interpolation."""
+        s = self.taken
+        return between(self.system, s.t, s.q, s.v, s.a, s.smooth, times)
 
     def notes(self) -> list[str]:
         """What was done other than asked for, as sentences."""

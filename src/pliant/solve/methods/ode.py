@@ -41,8 +41,8 @@ class ChartedODE:
     ) -> None:
         if motion.tendons:
             raise ValueError(
-                "tendons with control='length' need one of the α-methods, which solve for their tensions; use "
-                "method='generalized-alpha'."
+                "tendons with control='length' need an implicit method of pliant, which solves for their tensions; leave "
+                "`method` out."
             )
         self.system, self.drive, self.motion, self.baumgarte = system, drive, motion, baumgarte
         self.clock = Clock() if clock is None else clock
@@ -207,9 +207,11 @@ class OdeIntegrator(Integrator):
         self.applied = self._ode.applied
         self.multipliers = self._ode.multipliers.copy()
         self._dense: Any = None
+        self._before = self.row()
 
     def advance(self, end: float) -> str | None:
         """One step of the integrator's own choice."""
+        before = self.row()
         message = self._solver.step()
         if self._solver.status != "failed":
             acceleration = self._ode.rhs(float(self._solver.t), self._solver.y)[self.system.nq :]
@@ -218,8 +220,9 @@ class OdeIntegrator(Integrator):
         self.statistics.residuals = int(self._solver.nfev)
         self.statistics.factorisations = int(self._solver.nlu)
         if self._solver.status == "failed":
-            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try method='generalized-alpha'"
+            return f"{message or 'the integrator failed'} at t = {self.t:.6g} s; try the default method"
         self._dense = self._solver.dense_output()
+        self._before = before
         self.t = float(self._solver.t)
         self.q, self.v = self._ode.split(self.t, self._solver.y)
         self.a = acceleration
@@ -227,6 +230,10 @@ class OdeIntegrator(Integrator):
         self.statistics.steps += 1
         return None
 
-    def at(self, t: float) -> tuple[Array, Array]:
-        """The integrator's own dense output."""
-        return self._ode.split(t, self._dense(t))
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """The integrator's own dense output; accelerations linearly between those of the ends."""
+        rows = [self._ode.split(t, self._dense(t)) for t in times.tolist()]
+        t, a = self.taken.t, self.taken.a
+        share = ((times - t[0]) / (t[1] - t[0]))[:, None]
+        q, v = (np.array(part) for part in zip(*rows))
+        return q, v, (1.0 - share) * a[0] + share * a[1]

@@ -1,0 +1,499 @@
+"""Integration inside the engine: error-controlled or constant steps of an ESDIRK method, many in one call.
+
+Python is entered where inputs or prescribed motions are Python functions (through a pointer, once for all stages of a step; a
+feedback law once per iteration), at breaks of the inputs, and between batches of steps.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._call import PROTOTYPE
+from ...kernels import engine, slots
+from ...kernels.packing import pack, view_of
+from ...kernels.program import assemble
+from ...kernels.recursion import kinematics
+from ...kernels.solve import tape as kernel_tape
+from ...kernels.solve.march import SAMPLE
+from ...kernels.solve.momentum import KICK_WIDTH
+from ...kernels.solve.newton import EXHAUSTED, SINGULAR
+from ...kernels.solve.stages import FEEDBACK
+from ...kernels.solve.tape import Tape
+from ...system import Given, System
+from ...system.dynamics import step_storage
+from ..closure import constrained_acceleration
+from ..interpolate import as_told
+from .integrator import Integrator, Problem, Steps
+from .tableau import Tableau
+
+__all__ = ["Marching"]
+
+Array = NDArray[np.float64]
+
+
+class Marching(Integrator):
+    """An ESDIRK method; see `kernels.solve.esdirk` and `kernels.solve.march`.
+
+    Parameters
+    ----------
+    problem : Problem
+    tableau : Tableau
+    """
+
+    KAPPA = 0.02  # where Newton's iteration stops, in units of the tolerances;
+    CONVERGED = 1e-12  # with constant steps, in natural sizes of the coordinates
+    LIMIT = 8  # iterations
+    LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
+    LARGE = 400  # degrees of freedom
+    MANY = 100  # steps in explicit form that are worth a word
+    ROOM = 64  # steps in one batch
+    FINEST = 4096  # parts of a constant step
+
+    def __init__(self, problem: Problem, tableau: Tableau) -> None:
+        self.problem, self.system, self.tableau = problem, problem.system, tableau
+        self.name = tableau.name
+        self.drive, self.motion = problem.drive, problem.motion
+        self.statistics, self.clock = problem.statistics, problem.clock
+        self._error: BaseException | None = None
+        self._subdivided: list[tuple[float, int]] = []
+        self._jumps: list[tuple[float, str]] = []
+        self._parts: tuple[float, float, int] | None = (
+            None  # of a constant step: where it begins and ends, into how many
+        )
+        self._begin: Steps
+        self._count = self._explicit = 0
+        self._S, tree = step_storage(self.system, problem.solver)
+        self._space = self.system.workspace()
+        self._make_tape(tree)
+        self._set_options(tree)
+        span = problem.t, problem.end
+        known = sorted({*problem.drive.breaks(*span).tolist(), *problem.motion.breaks(*span), *problem.breaks})
+        within = self._within_steps(known)
+        self._breaks = [*(t for t in known if t not in within), problem.end]
+        self._missed = within
+        problem.drive.expect(problem.breaks)
+        self.t = problem.t
+        self._tape.q[0], self._tape.v[0] = problem.q, problem.v
+        self.multipliers = np.zeros(len(self.system.loop_rows))
+        self.tensions: dict[int, float] = {}
+        self._restart()
+        self._taken = self.row()
+
+    # ------------------------------------------------------------ memory
+
+    def _make_tape(self, tree: bool) -> None:
+        system, s = self.system, len(self.tableau.c)
+        nq, nv, nu, n = system.nq, system.nv, system.nu, self.ROOM
+        tendons, loops = len(system.tendons.law), len(system.loop_rows)
+        free = self._free()
+        program = self.drive.program if not self.motion.active else None
+        varying = program is None
+        if program is None:
+            program = assemble(np.zeros(nu + nv), np.zeros(nu + nv), np.zeros(nu + nv), {})
+        empty = Tape(
+            address=np.zeros(2, dtype=np.int64),
+            pivot=np.zeros(nv, dtype=np.int64),
+            tableau=np.vstack([self.tableau.a, self.tableau.b - self.tableau.b_hat, self.tableau.c]),
+            times=np.zeros(s),
+            inputs=np.tile(program.constant, (s, 1)),
+            known=np.zeros((s, nq + 2 * nv + 2 * tendons)),
+            q=np.zeros((s, nq)),
+            v=np.zeros((s, nv)),
+            a=np.zeros((s, nv)),
+            rate=np.zeros((s, nv)),
+            base=np.zeros((2, nv)),
+            past=np.zeros((s, nv)),
+            past_times=np.zeros(s),
+            weights=np.zeros((3, nv)),
+            error=np.zeros((2, nv)),
+            moved=np.zeros(nq),
+            feedback=np.zeros((nv, nv) if self.drive.feedback and not tree else (0, 0)),
+            mass=np.zeros((1, *system.fronts.size)) if tree else np.zeros((2, nv, nv)),
+            free=free,
+            law=np.zeros((len(free), 10)),
+            kick=np.zeros((len(free), KICK_WIDTH)),
+            force=np.zeros(loops),
+            log_t=np.zeros(n),
+            log_q=np.zeros((n, nq)),
+            log_v=np.zeros((n, nv)),
+            log_a=np.zeros((n, nv)),
+            log_u=np.zeros((n, nu + nv)),
+            log_multiplier=np.zeros((n, loops)),
+            log_energy=np.zeros((n, 5)),
+        )
+        self._plan, self._floats, _none = pack([(empty, False), (program, False)])
+        packed = engine.Packed(self._plan, self._floats, _none)
+        self._tape: Tape = view_of(packed, Tape, False, 0)
+        if varying or self.drive.feedback:
+            self._callback = PROTOTYPE(self._ask)  # to be kept alive
+            self._tape.address[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+            self._tape.address[1] = self.drive.feedback
+
+    def _free(self) -> NDArray[np.int64]:
+        """Trees that keep their momentum, see `kernels.solve.momentum`."""
+        return np.zeros((0, 6), dtype=np.int64)
+
+    def _set_options(self, tree: bool) -> None:
+        problem, steps = self.problem, self.problem.steps
+        duration = problem.end - problem.t
+        self._p = p = np.zeros(engine.PARAMETERS)
+        constant = steps.constant is not None
+        newton = self.CONVERGED / (problem.rtol + problem.atol) if constant else self.KAPPA
+        options = {
+            slots.OPTION_RTOL: problem.rtol,
+            slots.OPTION_ATOL: problem.atol,
+            slots.OPTION_NEWTON: newton if steps.newton is None else steps.newton,
+            slots.OPTION_LIMIT: 2 * self.LIMIT if constant else self.LIMIT,
+            slots.OPTION_TREE: tree,
+            slots.MARCH_T: problem.t,
+            slots.MARCH_LARGEST: duration / self.LEAST if steps.largest is None else min(steps.largest, duration),
+            slots.MARCH_CONSTANT: steps.constant or 0.0,
+            slots.MARCH_FORCES: 1e-7 if constant else problem.rtol,
+            slots.MARCH_SIZE: _size(self.system),
+            slots.MARCH_ORDER: self.tableau.embedded + 1,
+            slots.MARCH_FILTER: self.tableau.filtered,
+            slots.MARCH_GAMMA: self.tableau.gamma,
+            slots.MARCH_SWITCH: 2.0,
+            slots.MARCH_TRUST: np.inf,
+            slots.MARCH_ORIGIN: problem.t,
+            slots.MARCH_THIN: _thinnest(self.system),
+        }
+        p[list(options)] = [float(value) for value in options.values()]
+
+    def _within_steps(self, breaks: list[float]) -> list[float]:
+        """Breaks that lie within constant steps, which stay as they are."""
+        h, t = self.problem.steps.constant, self.problem.t
+        if h is None:
+            return []
+        return [x for x in breaks if abs((x - t) / h - round((x - t) / h)) > 1e-9 * max(1.0, (x - t) / h)]
+
+    # ------------------------------------------------------------ inputs
+
+    def _ask(self, n: int, want: int, *_pointers: int) -> None:
+        """What the engine calls: inputs and prescribed motion at all stages, or the inputs of one for its present state."""
+        tape = self._tape
+        try:
+            if want == SAMPLE:
+                self.clock.check()
+                last = len(tape.times) - 1
+                for i, t in enumerate(tape.times.tolist()[1:], start=1):  # those of the start are known
+                    self._put(i, t, tape.q[0], tape.v[0], -1 if i == last else 1)
+            elif want == FEEDBACK:
+                self._put_inputs(n, float(tape.times[n]), tape.q[n], tape.v[n], 0)
+            else:
+                self._put_law(n)
+        except BaseException as error:  # compiled code would not hear of it
+            self._error = error
+            tape.times[0] = np.nan
+
+    def _put_inputs(self, i: int, t: float, q: Array, v: Array, side: int) -> None:
+        u, tau = self.drive(t, q, v, side)
+        row, nu = self._tape.inputs[i], self.system.nu
+        row[nu:] = tau
+        held = self.tensions
+        if not held:
+            row[:nu] = u
+            return
+        keep = list(held)
+        kept = row[keep].copy()
+        row[:nu] = u
+        row[keep] = kept
+
+    def _put_law(self, i: int) -> None:
+        """The derivative of the generalised forces of a feedback law: by Δq, with Δv = Δq / γh, from differences."""
+        system, tape, nu = self.system, self._tape, self.system.nu
+        t, q, v = float(tape.times[i]), tape.q[i].copy(), tape.v[i].copy()
+        g = self.tableau.gamma * float(tape.times[-1] - tape.times[0])
+        u0, tau0 = tape.inputs[i, :nu].copy(), tape.inputs[i, nu:].copy()
+        B = system.actuation_matrix(q, v, u0) if self.drive.u_feedback else None
+        moves = 1e-6 * system.internal.scale
+        for k, move in enumerate(moves):
+            step = np.zeros(system.nv)
+            step[k] = move
+            u, tau = self.drive(t, system.integrate(q, step), v + step / g)
+            force = tau - tau0 if B is None else tau - tau0 + B @ (u - u0)
+            tape.feedback[:, k] = force / move
+
+    def _put(self, i: int, t: float, q: Array, v: Array, side: int) -> None:
+        self._put_inputs(i, t, q, v, side)
+        if not self.motion.active:
+            return
+        nq, nv = self.system.nq, self.system.nv
+        row = self._tape.known[i]
+        self.motion.joints_at(t, row[:nq], row[nq : nq + nv], row[nq + nv : nq + 2 * nv])
+        m = len(self.system.tendons.law)
+        for k, (length, rate) in self.motion.cables_at(t).items():
+            row[nq + 2 * nv + k] = length
+            row[nq + 2 * nv + m + k] = rate
+
+    # ------------------------------------------------------------ starting
+
+    def _restart(self) -> None:
+        """Consistent accelerations, and a first step, where a run or a new piece of its inputs begins."""
+        tape, system, p = self._tape, self.system, self._p
+        t, q, v = self.t, tape.q[0].copy(), tape.v[0].copy()
+        u, tau = self.drive(t, q, v, 1)
+        u = u.copy()
+        self.tensions = self.motion.start_tensions(t, q, v, u, tau)
+        for index, tension in self.tensions.items():
+            u[index] = tension
+        known = np.zeros(system.nv)
+        self.motion.joints_at(t, q, v, known)
+        if system.loop_rows:
+            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known)
+        else:
+            a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        if not np.all(np.isfinite(a)):
+            raise ValueError(
+                f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
+            )
+        p[slots.MARCH_FRESH] = 1.0
+        self._damped = self.problem.steps.constant is not None  # the first step begins with another one
+        before = self.problem.a if t == self.problem.t else None
+        if before is not None and _same(a, before, system.internal.scale):
+            a = before  # the run goes on as if it had not been cut
+            p[slots.MARCH_FRESH] = 0.0
+            self._damped = False
+        tape.q[0], tape.v[0], tape.a[0] = q, v, a
+        tape.inputs[0] = np.concatenate([u, tau])
+        for i in self.tensions:
+            tape.inputs[:, i] = u[i]
+        self.q, self.v, self.a, self.applied = q, v, a, (u, tau)
+        hold = np.zeros((len(system.tendons.law), 4))
+        for k, index in zip(self.motion.cables_at(t), self.tensions):
+            pushes = self.motion.pushes[k]
+            hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
+        self._space.prepare(Given(self.multipliers, hold=hold))
+        tape.weights[2] = self._frequencies(q, u, tau)
+        p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
+        p[slots.MARCH_RATE] = 1.0
+        p[slots.MARCH_H] = self._first_step(q, v, a)
+
+    def _frequencies(self, q: Array, u: Array, tau: Array) -> Array:
+        """√(K/M) of each coordinate by itself [1/s]; unbounded for robots too large to look at every entry."""
+        system, rest = self.system, np.zeros(self.system.nv)
+        if system.nv > self.LARGE:
+            return np.full(system.nv, 1e30)
+        K = np.diag(system.residual_tangent(q, rest, rest, u, tau, weights=(1.0, 0.0, 0.0)))
+        M = np.diag(system.mass_matrix(q))
+        return np.sqrt(np.maximum(K, 0.0) / np.where(M > 0.0, M, np.inf))
+
+    def _shorter(self, k: int) -> bool:
+        """Whether a tendon is now shorter than its cable."""
+        length = self.motion.lengths_at(self.t)[k]
+        return bool(self.system.tendon_lengths(self._tape.q[0])[0][k] < length * (1 - 1e-12))
+
+    def _first_step(self, q: Array, v: Array, a: Array) -> float:
+        """A step that the acceleration fills with some tens of what is tolerated: its error is far below, and steps grow quickly."""
+        p = self._p
+        if self.problem.steps.first is not None and self.t == self.problem.t:
+            return self.problem.steps.first
+        rtol, atol, largest = p[slots.OPTION_RTOL], p[slots.OPTION_ATOL], p[slots.MARCH_LARGEST]
+        scale = self.system.internal.scale
+        wq = (atol + rtol) * scale
+        wv = atol * scale + rtol * np.maximum(np.abs(v), scale * np.sqrt(np.mean((v / scale) ** 2)))
+        wv = np.maximum(wv, 0.1 * wq * self._tape.weights[2])
+        fast = float(np.sqrt(np.mean((a / wv) ** 2)))
+        far = float(np.sqrt(np.mean((a / wq) ** 2)))
+        h = min(30.0 / fast if fast > 0 else np.inf, 3.0 / np.sqrt(far) if far > 0 else np.inf)
+        return float(np.clip(h, 1e-9, 0.01 * largest))
+
+    # ------------------------------------------------------------ steps
+
+    def advance(self, end: float) -> str | None:
+        """A batch of steps, not beyond `end`."""
+        p, tape = self._p, self._tape
+        while self._breaks[0] <= self.t:
+            self._breaks.pop(0)
+        p[slots.MARCH_END] = min(end, self._breaks[0]) if self._parts is None else self._parts[1]
+        p[slots.MARCH_WATCH] = self.watch
+        p[slots.MARCH_BUDGET] = 1 if self._damped else self.batch
+        self.clock.check()
+        space, system = self._space, self.system
+        p[slots.MARCH_REJECTED : slots.MARCH_EXPLICIT + 1] = 0.0
+        nu = system.nu
+        status = engine.run(
+            engine.MARCH, *space.packed, tape.q[0], tape.v[0], tape.a[0], self.applied[0], self.applied[1], p, self._S,
+            space.pivot, *space.spare, self._plan, self._floats,
+        )  # fmt: skip
+        steps = int(p[slots.MARCH_STEPS])
+        self._taken = self._rows(steps)
+        statistics = self.statistics
+        statistics.steps += steps
+        statistics.rejected += int(p[slots.MARCH_REJECTED])
+        statistics.iterations += int(p[slots.MARCH_ITERATIONS])
+        statistics.factorisations += int(p[slots.MARCH_FACTORISATIONS])
+        statistics.residuals += int(p[slots.MARCH_RESIDUALS])
+        statistics.failed += int(p[slots.MARCH_FAILURES])
+        self._explicit += int(p[slots.MARCH_EXPLICIT])
+        self.t = float(p[slots.MARCH_T])
+        self.q, self.v, self.a = tape.q[0].copy(), tape.v[0].copy(), tape.a[0].copy()
+        self.applied = tape.inputs[0, :nu].copy(), tape.inputs[0, nu:].copy()
+        self.multipliers = space.work.multiplier.copy()
+        self.tensions = {i: float(tape.inputs[0, i]) for i in self.tensions}
+        system.raise_user_errors()
+        if status == kernel_tape.TOLD_TO_STOP:
+            self._raise()
+        if self._parts is None:
+            self._count += steps
+        else:
+            self._taken = self._begin
+        if status == kernel_tape.ARRIVED:
+            if self._parts is not None:
+                self._rejoin()
+            elif self.t < end:
+                self._restart()
+            return None
+        if status == kernel_tape.SLOW:
+            self._look_for_jump()
+            return None
+        if status in (EXHAUSTED, SINGULAR, kernel_tape.NONSENSE):
+            return self._subdivide(status)
+        if status == kernel_tape.TOO_SHORT:
+            name = system.dof_names[int(p[slots.MARCH_LIMITING])]
+            return (
+                f"the step fell below {p[slots.MARCH_H]:.1e} s at t = {self.t:.6g} s because of {name!r}; the motion may be singular there, "
+                "the inputs discontinuous, or the tolerances too tight"
+            )
+        return None
+
+    def _raise(self) -> None:
+        """Raise what a function of inputs raised, or what is wrong with inputs that the engine evaluated."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        for t in self._tape.times.tolist():
+            self.drive(t, self.q, self.v)
+        raise ArithmeticError(f"an input is not finite or out of bounds near t = {self.t:.6g} s")
+
+    def _rejoin(self) -> None:
+        """A constant step has been gone through in parts."""
+        assert self._parts is not None
+        assert self.problem.steps.constant is not None
+        self._subdivided.append((self._parts[0], self._parts[2]))
+        self._parts = None
+        self._count += 1
+        self._taken = Steps(*(np.concatenate(pair) for pair in zip(self._begin, self.row())))
+        self._p[slots.MARCH_CONSTANT] = self.problem.steps.constant
+
+    def _look_for_jump(self) -> None:
+        """After several rejections in a row: a jump of the inputs ahead becomes a break."""
+        p = self._p
+        jump = self.drive.find_jump(self.t, min(self.t + 10.0 * p[slots.MARCH_TRIED], self._breaks[0]))
+        if jump is None:
+            return
+        self._jumps.append((jump.t, jump.name))
+        self._breaks.insert(0, jump.t)
+        p[slots.MARCH_H] = jump.t - self.t  # nothing else was seen to be in the way
+        p[slots.MARCH_AFTER] = 0.0
+
+    def _subdivide(self, status: int) -> str | None:
+        """What to do with a constant step that cannot be taken: say so, or go through it in parts if that is wanted."""
+        p, h = self._p, float(self._p[slots.MARCH_TRIED])
+        if self._parts is None:
+            begin, target, parts = self.t, self.t + h, 1
+            self._begin = self.row()._replace(smooth=np.ones(1))
+        else:
+            begin, target, parts = self._parts
+        if not self.problem.subdivide or parts >= self.FINEST:
+            why = {
+                SINGULAR: "the tangent is singular",
+                EXHAUSTED: "Newton's iteration does not converge",
+            }.get(np.int64(status), "its estimated error is larger than the robot")
+            advice = "a smaller step" if self.problem.subdivide else "a smaller step, subdivide=True"
+            return (
+                f"step {self._count + 1}, from t = {self.t:.6g} s with {h:.3g} s, cannot be taken: {why}. Use {advice}, or leave `step` out "
+                "for error control"
+            )
+        self._parts = begin, target, 4 * parts
+        p[slots.MARCH_CONSTANT] = (target - begin) / (4 * parts)
+        return None
+
+    def notes(self) -> list[str]:
+        """What was done other than asked for, and what the inputs did."""
+        out = []
+        if self._subdivided:
+            first, worst = self._subdivided[0], max(self._subdivided, key=lambda entry: entry[1])
+            out.append(
+                f"{len(self._subdivided)} of {self._count} steps of {self.problem.steps.constant:g} s were subdivided, the first at t = "
+                f"{first[0]:.6g} s and the worst, at t = {worst[0]:.6g} s, into {worst[1]} parts: the step is too long for what happens there."
+            )
+        if self._jumps:
+            t, name = self._jumps[0]
+            more = f" and {len(self._jumps) - 1} more" if len(self._jumps) > 1 else ""
+            out.append(
+                f"Inputs jump: {name} at t = {t:.9g} s{more}. A step ends there; declared as breaks=[...] they need not be searched for."
+            )
+        if self._missed:
+            out.append(
+                f"{len(self._missed)} break(s) of inputs lie within constant steps, the first at t = {self._missed[0]:.9g} s: the order is lost there. "
+                "Choose a step that meets them, or leave `step` out."
+            )
+        leap = float(self._p[slots.MARCH_LEAP])
+        if leap > 0.0:
+            out.append(
+                f"Contact may have been stepped over: from t = {self._p[slots.MARCH_LEAP_T]:.6g} s on, points move by up to {leap:.3g} m in one step, "
+                f"which is more than the thinnest obstacle ({self._p[slots.MARCH_THIN]:.3g} m). Use a smaller max_step."
+            )
+        if self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback:
+            out.append(
+                f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because the "
+                "mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod). The tolerances are met "
+                "all the same."
+            )
+        return out
+
+    def _rows(self, steps: int) -> Steps:
+        """The state that was present before, and the log."""
+        tape, nu = self._tape, self.system.nu
+        u, energy = tape.log_u[:steps], tape.log_energy[:steps]
+        if self._p[slots.MARCH_WATCH] < 2.0:
+            energy[:, 4] = np.nan  # no power
+        log = (tape.log_t, tape.log_q, tape.log_v, tape.log_a, u[:, :nu], u[:, nu:], tape.log_multiplier, energy)
+        ends = (*(x[:steps] for x in log), np.ones(steps))
+        begin = self.row()._replace(smooth=np.ones(1))
+        if self._damped and steps:  # the step began with another acceleration
+            begin = begin._replace(a=tape.past[:1].copy())
+            self._damped = False
+        return Steps(*(np.concatenate(pair) for pair in zip(begin, ends)))
+
+    @property
+    def taken(self) -> Steps:
+        """The steps of the last batch."""
+        return self._taken
+
+    def states(self, times: Array) -> tuple[Array, Array, Array]:
+        """By quintic Hermite interpolation; prescribed coordinates as they are told, loops closed."""
+        return as_told(self.system, self.motion, times, super().states(times))
+
+    def tally(self) -> Counter[tuple[int, bool]] | None:
+        """The coordinate that limited the last step."""
+        p = self._p
+        return Counter({(int(p[slots.MARCH_LIMITING]), p[slots.MARCH_FAILURES] == 0.0): 1})
+
+
+def _same(a: Array, b: Array, scale: Array) -> bool:
+    """Whether two accelerations differ by no more than what Newton's iteration leaves."""
+    return bool(np.linalg.norm((a - b) / scale) <= 1e-5 * np.linalg.norm(a / scale))
+
+
+def _thinnest(system: System) -> float:
+    """The least way through an obstacle [m]; 0 where there is none to step over."""
+    if not system.robot.contacts:
+        return 0.0
+    distances = (o.shape.distance() for o in system.robot.obstacles.values() if not o.inside)
+    thinnest = min((d.thickness for d in distances if d is not None), default=np.inf)
+    return thinnest if np.isfinite(thinnest) else 0.0
+
+
+def _size(system: System) -> float:
+    """Extent [m] of the robot in its neutral configuration: the diagonal of the box around the ends of all steps; 0 for a point."""
+    with system.borrow() as space:
+        pose = np.empty((len(system.tables.step) + 1, 12))
+        kinematics.step_poses(*space.packed, system.neutral(), pose)
+    places = pose[:-1, 9:]
+    return float(np.linalg.norm(np.ptp(places, axis=0)))
