@@ -114,7 +114,7 @@ def main(figures_dir: str | None = None) -> None:
     print(f"500 random wrenches: {100 * share:.1f} % solved, {1e3 * mean:.2f} ms and {count:.1f} iterations each")
     exact = motion(system, rtol=1e-6, atol=1e-7)
     print(f"\n{'10 s of motion':30}error [mm]   closure   steps   time [s]")
-    choices = {"default": {}, "rtol 1e-4": {"rtol": 1e-4, "atol": 1e-5}, "step 0.01 s": {"step": 0.01}}
+    choices = {"rtol 1e-3": {"rtol": 1e-3, "atol": 1e-4}, "default": {}, "step 0.01 s": {"step": 0.01}}
     for name, options in choices.items():
         run = motion(system, **options)
         error, s = 1e3 * corner_error(run, exact), run.statistics

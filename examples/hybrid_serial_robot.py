@@ -101,7 +101,7 @@ def main(figures_dir: str | None = None) -> None:
     system = build()
     print(system)
     exact = run(system, method="bdf", rtol=1e-8, atol=1e-9)
-    for options in ({}, {"rtol": 1e-4, "atol": 1e-5}, {"rtol": 1e-5, "atol": 1e-6}, {"step": 0.01}):
+    for options in ({"rtol": 1e-3, "atol": 1e-4}, {}, {"rtol": 1e-5, "atol": 1e-6}, {"step": 0.01}):
         result = run(system, **options)
         print(f"{options}: tip within {1e3 * tip_error(result, exact):.4f} mm, {result.statistics}")
     print(f"bdf: {exact.statistics}")
@@ -132,7 +132,7 @@ def check() -> None:
     assert system.nv == 27
     exact, other = (run(system, method=m, rtol=1e-7, atol=1e-8) for m in ("bdf", "radau"))
     assert tip_error(exact, other) < 2e-6
-    for bound, options in ((1e-2, {}), (6e-4, {"rtol": 1e-5, "atol": 1e-6}), (1e-4, {"step": 0.01})):
+    for bound, options in ((5e-4, {}), (1e-4, {"rtol": 1e-5, "atol": 1e-6}), (1e-4, {"step": 0.01})):
         result = run(system, **options)
         assert result.success, result.message
         assert tip_error(result, exact) < bound

@@ -14,7 +14,7 @@ from ..._jit import routine
 from ..algebra.dual import get3, get6, vadd, vcross, vdot
 from ..algebra.manifold import integrate
 from ..groups import unpack_tendons
-from ..layout import PE, VE
+from ..layout import NO, PE, VE, YES
 from ..loads.tendons import LAW_INPUT
 from ..recursion.forward import forward
 from ..slots import (
@@ -47,7 +47,7 @@ from .factors import solve_tangent
 from .newton import CONVERGED, EXHAUSTED, OPEN, SINGULAR
 from .prescribed import clear_known
 from .residual import residual
-from .stages import WITH_LAW, factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
+from .stages import ONE, WITH_LAW, ZERO, factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
 from .tape import TOLD_TO_STOP
 
 APART = 0.08  # of a step: accelerations closer than this do not serve a predictor together
@@ -121,11 +121,11 @@ def predict(tape, i, h, attempt, p):
         l0 = (target - x1) * (target - x2) / ((x0 - x1) * (x0 - x2))
         l1 = (target - x0) * (target - x2) / ((x1 - x0) * (x1 - x2))
         l2 = (target - x0) * (target - x1) / ((x2 - x0) * (x2 - x1))
-    add_share(tape, past, k0, l0, True, i)
+    add_share(tape, past, k0, l0, YES, i)
     if m > 1:
-        add_share(tape, past, k1, l1, False, i)
+        add_share(tape, past, k1, l1, NO, i)
     if m > 2:
-        add_share(tape, past, k2, l2, False, i)
+        add_share(tape, past, k2, l2, NO, i)
 
 
 @routine
@@ -197,7 +197,7 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
     restore_forces(problem, tape)
     if attempt == 0 and (p[MARCH_FACTORED] == 0.0 or abs(p[MARCH_FACTORED] - g) > 1e-12 * g):
         p[MARCH_RATE] = 1.0
-        if not factor_at(problem, tape, 0, factors, held, g, p):
+        if not factor_at(problem, tape, ZERO, factors, held, g, p):
             return SINGULAR
     for i in range(1, s):
         begin_stage(problem, tape, i, h)
@@ -211,11 +211,11 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
             p[MARCH_RATE] = 1.0
             if not factor_at(problem, tape, i - 1, factors, held, g, p):
                 return SINGULAR
-            predict(tape, i, h, 0, p)
-            status = solve_stage(problem, tape, i, factors, held, False, g, p)
+            predict(tape, i, h, ZERO, p)
+            status = solve_stage(problem, tape, i, factors, held, NO, g, p)
         if status == EXHAUSTED and attempt == 0 and p[MARCH_FORM] > 0.0:
-            predict(tape, i, h, 0, p)
-            status = solve_stage(problem, tape, i, factors, held, True, g, p)
+            predict(tape, i, h, ZERO, p)
+            status = solve_stage(problem, tape, i, factors, held, YES, g, p)
         if status != CONVERGED:
             return status
     return CONVERGED
@@ -230,7 +230,7 @@ def damp_start(problem, tape, factors, held, h, p):
     """
     t, work, c, _loads, fronts, _u, _tau = problem
     g, n = p[MARCH_GAMMA] * h, tape.a.shape[1]
-    if not factor_at(problem, tape, 0, factors, held, g, p):
+    if not factor_at(problem, tape, ZERO, factors, held, g, p):
         return False
     rest, x = tape.base[0], work.newton[NEWTON_STEP]
     if not factors.tree:
@@ -240,7 +240,7 @@ def damp_start(problem, tape, factors, held, h, p):
     for _ in range(int(p[MARCH_ORDER]) + 2):
         for k in range(n):
             x[k] = rest[k]
-        times_mass(problem, tape, factors, 0, x, work.newton[NEWTON_RESIDUAL])
+        times_mass(problem, tape, factors, ZERO, x, work.newton[NEWTON_RESIDUAL])
         solve_tangent(t, c, fronts, factors, x)
         for k in range(n):
             rest[k] -= x[k] / (g * g)
@@ -260,7 +260,7 @@ def estimate(problem, tape, factors, h, p):
     s, n = tape.a.shape
     last = s - 1
     ex, ev = tape.error[0], tape.error[1]
-    set_weights(c, tape, tape.q[last], tape.v[last], h, p, True)
+    set_weights(c, tape, tape.q[last], tape.v[last], h, p, YES)
     for k in range(n):
         ex[k] = 0.0
         ev[k] = 0.0
@@ -336,26 +336,26 @@ def esdirk_step(problem, tape, factors, h, p):
     c, work = problem.c, problem.work
     last = tape.a.shape[0] - 1
     held = holds(work)
-    set_weights(c, tape, tape.q[0], tape.v[0], h, p, False)
+    set_weights(c, tape, tape.q[0], tape.v[0], h, p, NO)
     for k in range(tape.a.shape[1]):
         tape.rate[0, k] = tape.v[0, k]
     if p[MARCH_CONSTANT] > 0.0 and p[MARCH_FRESH] != 0.0:
         if not damp_start(problem, tape, factors, held, h, p):
             return SINGULAR
         p[MARCH_FRESH] = 0.0
-    status = all_stages(problem, tape, factors, held, 0, h, p)
+    status = all_stages(problem, tape, factors, held, ZERO, h, p)
     if status == EXHAUSTED and tape.address[1] == 1 and tape.feedback.shape[0] > 0:  # a steep law: with its derivative
         tape.address[1] = WITH_LAW
         p[MARCH_FACTORED] = 0.0
-        status = all_stages(problem, tape, factors, held, 0, h, p)
+        status = all_stages(problem, tape, factors, held, ZERO, h, p)
     if p[MARCH_CONSTANT] > 0.0 and status != CONVERGED and status != TOLD_TO_STOP:
         form = p[MARCH_FORM]
         p[MARCH_FORM] = 1.0 if form == 0.0 else 0.0
         p[MARCH_FACTORED] = 0.0
-        status = all_stages(problem, tape, factors, held, 0, h, p)
+        status = all_stages(problem, tape, factors, held, ZERO, h, p)
         p[MARCH_FORM] = form
         if status != CONVERGED and status != TOLD_TO_STOP:
-            status = all_stages(problem, tape, factors, held, 1, h, p)
+            status = all_stages(problem, tape, factors, held, ONE, h, p)
         p[MARCH_FACTORED] = 0.0
     if status != CONVERGED:
         p[MARCH_FACTORED] = 0.0

@@ -62,7 +62,7 @@ from .constraints import holds
 from .esdirk import displacement, esdirk_step, restore_forces
 from .momentum import conserving_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
-from .stages import ONE, refine, stage_problem
+from .stages import ONE, ZERO, refine, stage_problem
 from .tape import ARRIVED, FULL, NONSENSE, SLOW, TOLD_TO_STOP, TOO_SHORT
 
 EVERY = 4  # steps between two looks at the energy while nothing supplies any
@@ -199,7 +199,7 @@ def accept(problem, tape, factors, p):
     p[MARCH_PAST] = 1.0
     p[MARCH_STEPS] += 1.0
     if p[MARCH_FORM] > 0.0 and not holds(problem.work):
-        refine(problem, tape, 0, factors)
+        refine(problem, tape, ZERO, factors)
     look(problem, tape, row, p)
 
 
@@ -228,7 +228,7 @@ def look(problem, tape, row, p):
         return
     p[MARCH_LOOKED] = 0.0
     p[OPTION_POWER] = 1.0 if p[MARCH_WATCH] == 2.0 else 0.0
-    here = stage_problem(problem, tape, 0)
+    here = stage_problem(problem, tape, ZERO)
     power_balance(here, tape.q[0], tape.v[0], tape.a[0], problem.work.newton[NEWTON_MOVE], p)
     for k in range(energy.shape[0]):
         energy[k] = p[REPORT_KINETIC + k]

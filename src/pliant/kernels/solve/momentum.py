@@ -23,6 +23,7 @@ from ..recursion.inertia import general_inertia, rigid_inertia
 from ..slots import MARCH_AGAIN, MARCH_CONSERVE, MARCH_T, OPTION_NEWTON
 from .esdirk import esdirk_step
 from .newton import CONVERGED, SINGULAR
+from .stages import ZERO
 
 # columns of `Tape.free`: first step of the tree, the one behind its last; of its root the block, the step, first velocity and coordinate
 FIRST, END, ROOT_BLOCK, ROOT_STEP, ROOT_V, ROOT_Q = (np.int64(k) for k in range(6))
@@ -106,7 +107,7 @@ def map_root(problem, tree, c):
 def begin_step(problem, tape):
     """What the trees have at the start of a step."""
     work = problem.work
-    look_at(problem, tape, 0)
+    look_at(problem, tape, ZERO)
     for k in range(tape.free.shape[0]):
         tree, kick = tape.free[k], tape.kick[k]
         _m, c = sum_tree(problem, tree)
@@ -121,7 +122,7 @@ def begin_step(problem, tape):
 def set_laws(problem, tape, p):
     """What the trees have at the start of the run."""
     work = problem.work
-    look_at(problem, tape, 0)
+    look_at(problem, tape, ZERO)
     for k in range(tape.free.shape[0]):
         law, momentum = tape.law[k], work.law[1, 0]
         _m, c = sum_tree(problem, tape.free[k])
@@ -208,7 +209,7 @@ def conserving_step(problem, tape, factors, h, p):
     begin_step(problem, tape)
     p[MARCH_AGAIN] = 0.0
     for count in range(ROUNDS):
-        kick_roots(tape, 0, KICK)
+        kick_roots(tape, ZERO, KICK)
         status = esdirk_step(problem, tape, factors, h, p)
         for k in range(n):
             for j in range(6):
