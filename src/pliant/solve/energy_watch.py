@@ -43,7 +43,8 @@ class EnergyWatch:
     * While inputs and prescribed joints stand still and all loads have a potential, kinetic energy plus all potentials must not
       grow: rods, joints, contacts and drag only dissipate. This needs no sum over time, so every `EVERY`-th step will do.
     * From the first change of inputs on, or without a potential, kinetic, gravitational and elastic energy must not grow by more
-      than the work of loads, inputs and prescribed motion (trapezoidal rule over the steps).
+      than the work of loads, inputs and prescribed motion (trapezoidal rule over the steps). That rule is poor while little has happened,
+      so the gap is judged by what the whole run has turned over.
 
     Energy that is lost is not reported: a step that damps what it cannot resolve does that on purpose.
 
@@ -58,7 +59,9 @@ class EnergyWatch:
 
     CLOSED = 0.02  # of the energy in motion: allowed growth where none is possible
     OPEN = 0.1  # allowed gap between energy and work, which is only as good as the trapezoidal rule
-    HOPELESS = 100.0  # times the energy in motion when it began: going on makes no sense
+    HOPELESS = 100.0  # times the energy in motion when it began: going on makes no sense;
+    ABSURD = 10.0  # times all work, where inputs supply some
+    ENOUGH = 20  # steps before work is trusted
     EVERY = 4
 
     def __init__(self, system: System, start: Steps, atol: float) -> None:
@@ -74,9 +77,10 @@ class EnergyWatch:
         self._count = 0
         self._work = self._turnover = 0.0
         self._motion = 0.0  # largest kinetic energy so far
-        self.began: float | None = None
-        self.gained = 0.0
-        self._while_closed, self._sane = False, 0.0
+        self._began: float | None = None  # while nothing supplied energy
+        self._gained, self._sane = 0.0, 0.0
+        self._gaps: list[tuple[float, float]] = []  # time [s], energy that is not accounted for [J]
+        self._absurd = False
         self._open = not system.has_potential(u, tau)
         self._parts = self._measure(q, v, a, u, tau)
         self._motion = self._parts.kinetic
@@ -133,7 +137,7 @@ class EnergyWatch:
         self._motion = max(self._motion, now.kinetic)
         self._lowest, self._highest = min(self._lowest, total), max(self._highest, total)
         swing = self._motion + self._highest - self._lowest
-        self._note(total - self._lowest, self.CLOSED * swing + now.rounding, closed=True)
+        self._note(total - self._lowest, self.CLOSED * swing + now.rounding)
 
     def _see_open(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
         before, now = self._parts, self._measure(q, v, a, u, tau)
@@ -144,29 +148,47 @@ class EnergyWatch:
         self._work += done
         self._turnover += abs(done)
         self._motion = max(self._motion, now.kinetic)
-        limit = self.OPEN * (self._motion + self._turnover) + now.rounding
-        self._note(now.mechanical - self._first - self._work, limit, closed=False)
+        gap = now.mechanical - self._first - self._work - now.rounding - self._floor
+        self._gaps.append((self._t, gap))
+        self._absurd = len(self._gaps) > self.ENOUGH and gap > max(self.ABSURD * self._turnover, 0.5 * self._motion)
 
-    def _note(self, gain: float, limit: float, *, closed: bool) -> None:
+    def _note(self, gain: float, limit: float) -> None:
         if gain <= limit + self._floor:
             return
-        if self.began is None:
-            self.began, self._while_closed, self._sane = self._t, closed, self._motion + limit
-        if closed == self._while_closed:
-            self.gained = max(self.gained, gain)
+        if self._began is None:
+            self._began, self._sane = self._t, self._motion + limit
+        self._gained = max(self._gained, gain)
+
+    def _open_gain(self) -> tuple[float, float] | None:
+        """When the gap between energy and work became too large for what was turned over, and its largest value [J]; None if it did not."""
+        limit = self.OPEN * (self._motion + self._turnover)
+        too_large = [(t, gap) for t, gap in self._gaps if gap > limit]
+        return (too_large[0][0], max(gap for _t, gap in too_large)) if too_large else None
+
+    @property
+    def began(self) -> float | None:
+        """When energy began to come from nowhere [s]; None if it did not."""
+        if self._began is not None:
+            return self._began
+        found = self._open_gain()
+        return None if found is None else found[0]
 
     @property
     def hopeless(self) -> bool:
         """Whether the robot gained so much that the motion has nothing to do with it any more."""
-        return self.began is not None and self.gained > self.HOPELESS * self._sane
+        return self._absurd or (self._began is not None and self._gained > self.HOPELESS * self._sane)
 
     @property
     def warning(self) -> str | None:
         """What to tell the user; None if the balance held."""
-        if self.began is None:
-            return None
-        cause = "although nothing supplies any" if self._while_closed else "more than inputs and loads supplied"
+        if self._began is not None:
+            began, gained, cause = self._began, self._gained, "although nothing supplies any"
+        else:
+            found = self._open_gain()
+            if found is None:
+                return None
+            (began, gained), cause = found, "more than inputs and loads supplied"
         return (
-            f"From t = {self.began:.4g} s on the robot gained {self.gained:.3g} J {cause} (its largest kinetic energy is "
+            f"From t = {began:.4g} s on the robot gained {gained:.3g} J {cause} (its largest kinetic energy is "
             f"{self._motion:.3g} J): the motion after that is not reliable. Use a smaller rtol and atol (or step), or method='radau'."
         )
