@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -23,6 +22,7 @@ from scipy.interpolate import make_interp_spline
 
 import pliant as pl
 from pliant.solve.identity import digest
+from pliant.solve.methods import MARCHING
 from pliant.solve.result import Statistics
 
 HOME = Path(__file__).parent.parent
@@ -306,10 +306,10 @@ QUICK = ("beam", "beam24", "manipulator", "cantilever", "flying", "jumps", "jump
 
 
 def simulate(problem: Problem, output: np.ndarray | None = None, parts: bool = False, **options: Any) -> pl.Result:
-    """Run a problem; in parts from jump to jump if asked for, or if jumps are to be told and `pliant.simulate` takes no breaks."""
+    """Run a problem; in parts from jump to jump if asked for, or if jumps are to be told to a method that takes no breaks."""
     if not problem.breaks or not (problem.told or parts):
         return pl.simulate(problem.system, problem.duration, output=output, **problem.options, **options)
-    if not parts and "breaks" in inspect.signature(pl.simulate).parameters:
+    if not parts and options.get("method", "auto") in MARCHING:
         return pl.simulate(
             problem.system, problem.duration, output=output, breaks=problem.breaks, **problem.options, **options
         )

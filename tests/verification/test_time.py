@@ -172,6 +172,7 @@ def test_a_step_that_fails_is_named_or_subdivided(method: str) -> None:
     assert not failed.success
     assert "step 1" in failed.message or "step 2" in failed.message
     assert "subdivide=True" in failed.message
+    assert np.all(np.diff(failed.t) > 0)  # the last good row is stored once
     parts = pl.simulate(system, 1.0, velocity=v, step=0.5, method=method, subdivide=True)
     assert parts.success, parts.message
     np.testing.assert_allclose(parts.t, [0.0, 0.5, 1.0])

@@ -181,8 +181,7 @@ class Run:
             try:
                 failure = s.advance(self.end)
             except BaseException:  # what was computed before it is kept
-                if s.taken.t[-1] > self._safe.t[-1]:
-                    self._keep()
+                self._keep()
                 raise
             stop = self._keep()
             if stop is not None:
@@ -201,7 +200,7 @@ class Run:
     def _keep(self) -> Event | None:
         """Events and outputs of the last steps; the run can be continued from their end. Returns a terminal event."""
         s, steps = self.stepper, self.stepper.taken
-        if len(steps.t) < 2:
+        if steps.t[-1] <= self._safe.t[-1]:  # no step was accepted
             return None
         stop = None
         for k in range(1, len(steps.t)) if self.functions else ():

@@ -18,7 +18,7 @@ from .drive import Drive
 from .equilibrium import Equilibrium
 from .identity import digest
 from .limits import StepOptions, check_steps, check_tolerances, output_times, time_span
-from .methods import METHODS, Integrator, Problem
+from .methods import MARCHING, METHODS, Integrator, Problem
 from .methods.ode import ODE_METHODS
 from .motion import MotionSet
 from .result import Result, Statistics
@@ -187,6 +187,7 @@ def simulate(
     )  # fmt: skip
     clock = Clock(None if max_wall_time is None else positive("max_wall_time", max_wall_time, unit="s"))
     _no_effect(system, method, rho, baumgarte, project_velocity)
+    _no_effect_on_steps(method, steps, subdivide, breaks)
     for option, flag in (("project_velocity", project_velocity), ("subdivide", subdivide), ("progress", progress)):
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
@@ -251,6 +252,18 @@ def _no_effect(
     if project_velocity is True and not (system.loop_rows and method in ("generalized-alpha", "newmark", "hht")):
         why = "the robot has no loops" if not system.loop_rows else "it is for the α-methods"
         raise ValueError(f"project_velocity = True has no effect: {why}. Leave it out.")
+
+
+def _no_effect_on_steps(method: object, steps: StepOptions, subdivide: object, breaks: object) -> None:
+    """Error for options of steps that this run would ignore."""
+    if subdivide is True and steps.constant is None:
+        raise ValueError("subdivide = True has no effect without a constant step: give `step`, or leave it out.")
+    given = not isinstance(breaks, tuple) or len(breaks) > 0
+    if given and isinstance(method, str) and method not in MARCHING:
+        raise ValueError(
+            f"breaks have no effect on {method!r}, which does not end its steps at them: use one of {', '.join(MARCHING)}, or run from break "
+            "to break (start=run)."
+        )
 
 
 def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:

@@ -12,7 +12,7 @@ from .midpoint import Midpoint
 from .ode import ODE_METHODS, OdeIntegrator
 from .tableau import ESDIRK3, ESDIRK5
 
-__all__ = ["METHODS", "Integrator", "Problem", "Steps"]
+__all__ = ["MARCHING", "METHODS", "Integrator", "Problem", "Steps"]
 
 HIGH_ORDER = 1e-6  # relative tolerance below which the fifth order costs less
 
@@ -23,6 +23,9 @@ def default(problem: Problem) -> Integrator:
     high = problem.steps.constant is None and problem.rtol < HIGH_ORDER and not constrained
     return Marching(problem, ESDIRK5 if high else ESDIRK3)
 
+
+MARCHING = ("auto", "esdirk3", "esdirk5", "midpoint")
+"""Those that run inside the engine, and end steps at breaks."""
 
 METHODS: dict[str, Callable[[Problem], Integrator]] = {
     "auto": default,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..closure import consistent_velocity, constrained_acceleration
 from ..interpolate import as_told
 from .alpha_step import AlphaMethod, AlphaStepper
-from .integrator import Integrator, Problem, Steps
+from .integrator import Integrator, Problem
 
 __all__ = ["FixedAlpha", "VariableAlpha", "generalized_alpha", "hht", "newmark"]
 
@@ -117,11 +117,6 @@ class _Alpha(Integrator):
                 self._core.v[:] = consistent_velocity(self.system, self.q, self.v)
         if self.motion.tendons:
             self.tensions = self._found
-
-    @property
-    def taken(self) -> Steps:
-        """The last step; its parts are left out."""
-        return Steps(*(np.concatenate(pair) for pair in zip(self._before, self.row())))
 
     def states(self, times: Array) -> tuple[Array, Array, Array]:
         """Interpolated within the last step; prescribed coordinates as they are told, loops closed."""
