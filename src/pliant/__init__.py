@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import io, lie
-from .analysis.linear import Linearization, Modes, linearize, modes, static_jacobian
+from .analysis.linear import Linearization, MinimalLinearization, Modes, linearize, modes, static_jacobian
 from .analysis.matrices import (
     CompositeMatrices,
     EquationOfMotion,
@@ -16,12 +16,29 @@ from .analysis.matrices import (
     projected_matrices,
     reconstruct,
 )
-from .model.actuators import InternalStress, Motor, PrescribedMotion, Tendon
+from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
-from .model.joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from .model.joints import (
+    Cylindrical,
+    Distance,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Restraint,
+    Revolute,
+    Rolling,
+    Rows,
+    Skate,
+    Slot,
+    Spherical,
+    Universal,
+)
 from .model.links import Frame, Link, constant_strain, helix
 from .model.loads import Contact, Dipole, DistributedWrench, Obstacle, PointWrench
-from .model.loops import Loop
+from .model.loops import Coupling, Loop
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
 from .model.rods.basis import (
@@ -53,7 +70,7 @@ from .solve.motion import Motion
 from .solve.result import Event, Result
 from .solve.simulate import simulate
 from .solve.statics import solve_statics
-from .system import Contacts, ForwardDerivatives, InverseDerivatives, Momentum, SpatialError, System
+from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDerivatives, Momentum, SpatialError, System
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
@@ -70,13 +87,16 @@ __all__ = [
     "Chebyshev",
     "Circle",
     "CompositeMatrices",
+    "ConstrainedMotion",
     "Contact",
     "Contacts",
+    "Coupling",
     "Custom",
     "CustomSection",
     "Cylinder",
     "Cylindrical",
     "Dipole",
+    "Distance",
     "DistributedWrench",
     "Ellipse",
     "Ellipsoid",
@@ -107,6 +127,7 @@ __all__ = [
     "Link",
     "Loop",
     "Material",
+    "MinimalLinearization",
     "Model",
     "ModelFileError",
     "Modes",
@@ -125,15 +146,21 @@ __all__ = [
     "QuadraticElements",
     "Reconstruction",
     "Rectangle",
+    "Restraint",
     "Result",
     "Revolute",
     "Robot",
+    "Rolling",
+    "Rows",
     "Signal",
+    "Skate",
+    "Slot",
     "SpatialError",
     "SpecialPoint",
     "Sphere",
     "Spherical",
     "Stepped",
+    "Stop",
     "Strains",
     "System",
     "Table",

@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from ..model.joints.constraints import RATES
+from ..model.loops import closing_rows
 from ..model.validate import choice
 from ..solve.balance import measure
 from ..solve.closure import free_rows, independent
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
-from ..system.dynamics import tree_derivatives
+from ..system.dynamics import acceleration, acceleration_derivatives
 from .matrices import joint_brackets
 
-__all__ = ["Linearization", "Modes", "linearize", "modes", "static_jacobian"]
+__all__ = ["Linearization", "MinimalLinearization", "Modes", "linearize", "modes", "static_jacobian"]
 
 Array = NDArray[np.float64]
 _REST = 1e-6  # relative residual, and gap of loops [m, rad], up to which a robot is at rest
+
+
+@dataclass(frozen=True)
+class MinimalLinearization:
+    """``ż = A z + B δu`` for the motions that loops and prescribed joints leave, ``(δq, δv) = basis z``.
+
+    Attributes
+    ----------
+    A : ndarray (n, n)
+    B : ndarray (n, nu)
+    basis : ndarray (2 nv, n)
+        Its first half of columns moves coordinates, the others velocities; in scaled coordinates they are orthonormal.
+    """
+
+    A: Array
+    B: Array
+    basis: Array
+    _scale: Array
+
+    def coordinates(self, deviation: ArrayLike) -> Array:
+        """z (n,) of a deviation (δq, δv) (2 nv,), by least squares in scaled coordinates.
+
+        A feedback ``u = −K z`` is ``K @ linear.coordinates(...)`` of ``np.concatenate([system.difference(q0, q), v])``.
+        """
+        return np.asarray((self.basis / self._scale[:, None]).T @ (np.asarray(deviation, dtype=float) / self._scale))
 
 
 @dataclass(frozen=True)
@@ -33,11 +60,56 @@ class Linearization:
     B : ndarray (2 nv, nu)
     a : ndarray (nv,)
         Acceleration at the point of linearisation (zero at an equilibrium).
+    multipliers : ndarray (rows,)
+        Forces of loop joints there.
     """
 
     A: Array
     B: Array
     a: Array
+    multipliers: Array
+    system: System = field(repr=False)
+    _q: Array = field(repr=False)
+    _v: Array = field(repr=False)
+
+    def minimal(self) -> MinimalLinearization:
+        """The same in as few coordinates as loops and prescribed joints leave, at rest; controllable models for an LQR.
+
+        Non-holonomic rows (`Rolling`, `Skate`) restrict velocities but not coordinates.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("four bars")
+        >>> steel = dict(shape=pl.Box(0.4, 0.02, 0.02), mass=0.1, com=(0.2, 0, 0))
+        >>> left = robot.add_body("left", joint=pl.Revolute("y", damping=0.1), **steel)
+        >>> top = robot.add_body("top", parent=left.at((0.4, 0, 0)), joint=pl.Revolute("y"), **steel)
+        >>> right = robot.add_body("right", offset=(0.3, 0, 0), joint=pl.Revolute("y"), **steel)
+        >>> pin = robot.add_loop("pin", top.at((0.4, 0, 0)), right.at((0.4, 0, 0)), joint=pl.Revolute("y"))
+        >>> motor = robot.add_motor("motor", left)
+        >>> system = robot.compile()
+        >>> linear = pl.linearize(system, pl.solve_statics(system)).minimal()
+        >>> linear.A.shape, linear.B.shape, linear.basis.shape
+        ((2, 2), (2, 1), (6, 2))
+        """
+        system, q = self.system, self._q
+        if np.any(self._v) or np.abs(self.a).max(initial=0.0) > _REST * max(1.0, np.abs(self.A).max()):
+            raise ValueError(
+                "minimal coordinates are for a robot at rest: elsewhere the directions that loops leave turn with the motion. Linearise "
+                "about an Equilibrium, or use A and B as they are."
+            )
+        scale = system.internal.scale
+        G = system.closure(q)[1]
+        lasting = np.array(
+            [kind not in RATES for _name, (kind, _data, _what), _motion in closing_rows(system.robot)], dtype=bool
+        )
+        moves, rates = (free_directions(system, rows) for rows in (G[lasting], G))
+        n, m = system.nv, moves.shape[1]
+        basis = np.zeros((2 * n, m + rates.shape[1]))
+        basis[:n, :m], basis[n:, m:] = moves, rates
+        twice = np.concatenate([scale, scale])
+        left = (basis / twice[:, None]).T / twice
+        return MinimalLinearization(left @ self.A @ basis, left @ self.B, basis, twice)
 
 
 @dataclass(frozen=True)
@@ -67,16 +139,9 @@ class Modes:
 
 def _state(
     system: System, state: Equilibrium | ArrayLike, v: ArrayLike | None, u: Inputs, tau: ArrayLike | None
-) -> tuple[Array, Array, Array, Array, Given]:
+) -> tuple[Array, Array, Array, Array]:
+    """Coordinates, velocities, inputs and further forces."""
     needs_system("this analysis", system)
-    if len(system.loop_rows):
-        if not isinstance(state, Equilibrium):
-            raise ValueError(
-                "a robot with loops is linearised about an Equilibrium, which holds the forces of its joints; find one with "
-                "solve_statics."
-            )
-        if v is not None and np.any(v):
-            raise ValueError("a robot with loops is linearised at rest; leave out v.")
     if isinstance(state, Equilibrium):
         q = state.q
         inputs = state.u if u is None else system.inputs(u)
@@ -85,21 +150,33 @@ def _state(
         q = system.check_q(state)
         inputs = system.inputs(u)
         forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)
-    given = AS_DESCRIBED
-    if isinstance(state, Equilibrium) and len(system.loop_rows):
-        given = Given(state.multipliers)
-        _require_rest(system, q, inputs, forces, state.multipliers)
-    return q, np.zeros(system.nv) if v is None else system.check_v("v", v), inputs, forces, given
+    return q, np.zeros(system.nv) if v is None else system.check_v("v", v), inputs, forces
+
+
+def _at_rest(
+    system: System, state: Equilibrium | ArrayLike, u: Inputs, tau: ArrayLike | None
+) -> tuple[Array, Array, Array, Given]:
+    """Coordinates, inputs, further forces and what acts with the forces of loops, about which a robot is at rest."""
+    q, v, inputs, forces = _state(system, state, None, u, tau)
+    if not system.loop_rows:
+        return q, inputs, forces, AS_DESCRIBED
+    if isinstance(state, Equilibrium):
+        multipliers = state.multipliers
+    else:
+        multipliers = acceleration(system, q, v, forces, inputs, None, "auto").multipliers
+    _require_rest(system, q, inputs, forces, multipliers)
+    return q, inputs, forces, Given(multipliers)
 
 
 def _require_rest(system: System, q: Array, u: Array, tau: Array, multipliers: Array) -> None:
     """Error unless a robot with loops is at rest at q: elsewhere the forces of its loops are not known here."""
     values, G = system.closure(q)
-    gap = float(np.abs(values).max())
+    told = np.concatenate([np.zeros(0, dtype=int), *system.told_rows.values()]).astype(int)  # held wherever they are
+    gap = float(np.abs(np.delete(values, told)).max(initial=0.0))
     residual = measure(system, q, u, tau, G * multipliers[:, None], Given(multipliers)).residual(_REST)
     if gap > _REST or residual > _REST:
         raise ValueError(
-            f"a robot with loops is linearised about an equilibrium only, and this is none (residual {residual:.1e}, loops open by "
+            f"modes and static sensitivities are those of an equilibrium, and this is none (residual {residual:.1e}, loops open by "
             f"{gap:.1e}): give an Equilibrium with success=True and its own inputs, from solve_statics."
         )
 
@@ -126,8 +203,8 @@ def linearize(
 
     Notes
     -----
-    A robot with loops is linearised about an equilibrium only, with its constraints: A maps motions that keep loops
-    closed to such motions. Elsewhere it is an error.
+    With loops A and B are the derivatives of the accelerations that obey them (`System.forward_dynamics_derivatives`): A maps motions that keep
+    loops closed to such motions. `Linearization.minimal` has no others.
 
     Examples
     --------
@@ -147,26 +224,17 @@ def linearize(
     >>> bool(abs(linear.a).max() < 1e-6)  # at rest
     True
     """
-    q, velocity, inputs, forces, given = _state(system, state, v, u, tau)
+    q, velocity, inputs, forces = _state(system, state, v, u, tau)
     n = system.nv
-    d = tree_derivatives(system, q, velocity, forces, inputs, None, given)
+    d = acceleration_derivatives(system, q, velocity, forces, inputs, None)
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.diag(~system.known)
     A[:n, :n] -= joint_brackets(system, velocity)
-    P = _projector(system, q, d.dtau) if len(system.loop_rows) else np.eye(n)
-    A[n:, :n] = P @ d.dq
-    A[n:, n:] = P @ d.dv
+    A[n:, :n] = d.dq
+    A[n:, n:] = d.dv
     B = np.zeros((2 * n, system.nu))
-    B[n:] = P @ d.dtau @ system.actuation_matrix(q, velocity, inputs)
-    return Linearization(A, B, P @ d.a)
-
-
-def _projector(system: System, q: Array, inverse_mass: Array) -> Array:
-    """1 − M⁻¹Gᵀ(G M⁻¹ Gᵀ)⁻¹G: accelerations that keep loops closed, at rest; G has independent rows."""
-    G = system.closure(q)[1]
-    G = G[independent(free_rows(system, G))]
-    X = inverse_mass @ G.T
-    return np.eye(system.nv) - X @ np.linalg.solve(G @ X, G)
+    B[n:] = d.du
+    return Linearization(A, B, d.a, d.multipliers, system, q, velocity)
 
 
 def modes(
@@ -208,7 +276,8 @@ def modes(
     >>> print(modes.frequencies.round(2), "Hz", modes.damping_ratios.round(2))
     [1.14 1.23] Hz [0.07 0.06]
     """
-    q, v, inputs, forces, given = _state(system, state, None, u, tau)
+    q, inputs, forces, given = _at_rest(system, state, u, tau)
+    v = np.zeros(system.nv)
     K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
     M = system.mass_matrix(q)
     D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0), multipliers=given.multipliers)
@@ -294,7 +363,8 @@ def static_jacobian(
     8.9 mm upwards per newton
     """
     choice("reference", reference, ("body", "world"))
-    q, v, inputs, forces, given = _state(system, state, None, u, tau)
+    q, inputs, forces, given = _at_rest(system, state, u, tau)
+    v = np.zeros(system.nv)
     K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
     loose = Z @ neutral_directions(Z.T @ K @ Z)

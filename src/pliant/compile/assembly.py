@@ -371,6 +371,8 @@ def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
     """Which velocities belong to prescribed coordinates."""
     known = np.zeros(builder.nv, dtype=bool)
     for motion in robot.motions.values():
+        if motion.link in robot.loops:
+            continue  # a row that follows it, not a known coordinate
         v0 = builder.v0[motion.link]
         known[v0 : v0 + robot.link(motion.link).joint.nv] |= motion.mask(robot.link(motion.link).joint)
     return known

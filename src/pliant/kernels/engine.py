@@ -8,25 +8,33 @@ flat arrays instead of some forty, which saves most of the cost of a call from P
 import numpy as np
 
 from .._jit import kernel, routine
-from .algebra.linear import cholesky, cholesky_solve
 from .groups import GROUPS, unpack_fronts, unpack_internal, unpack_tables, unpack_work
 from .layout import MESSAGE_COUNT, NO
-from .loads.together import contact_table, input_columns, loop_closure, tendon_lengths
+from .loads.together import contact_table, input_columns, loop_closure, loop_drift, tendon_lengths
 from .packing import Packed, pack
 from .recursion.blocks import all_columns
 from .recursion.composite import mass_matrix
 from .recursion.dynamics import newton_euler
 from .recursion.forward import forward
 from .recursion.tangent import tangent
-from .slots import OPTION_CA, OPTION_CQ, OPTION_CV, OPTION_GAP, OPTION_TREE, PARAMETERS, REPORT_FOUND
+from .slots import (
+    OPTION_CA,
+    OPTION_CQ,
+    OPTION_CV,
+    OPTION_GAP,
+    OPTION_RATE,
+    OPTION_TREE,
+    OPTION_VALUE,
+    PARAMETERS,
+    REPORT_FOUND,
+)
 from .solve.alpha import alpha_step
-from .solve.articulated import SIX, factor_mass_tree
 from .solve.balance import power_balance
 from .solve.factors import factor_tangent, solve_tangent
-from .solve.fronts import solve_tree
+from .solve.index1 import close_loops, forward_dynamics
 from .solve.march import march
 from .solve.newton import CONVERGED, SINGULAR, Factors, Motion, Problem
-from .solve.prescribed import clear_known, eliminate
+from .solve.prescribed import clear_known
 from .solve.residual import residual, residual_tangent
 from .solve.statics import statics
 from .solve.tape import unpack_program, unpack_tape
@@ -49,35 +57,9 @@ __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
     BALANCE,
     CONTACTS,
     MARCH,
-) = (np.int64(k) for k in range(15))
+    DRIFT,
+) = (np.int64(k) for k in range(16))
 ONE = np.int64(1)
-
-
-@routine
-def forward_dynamics(problem, q, v, known, acceleration, factors):
-    """Acceleration from M a = −r(q, v, 0), with that of prescribed coordinates given in `known`.
-
-    S gets the Cholesky factor of M, or with the flag `tree` it is the store of the articulated-body algorithm. Returns a status.
-    """
-    t, work, c, loads, fronts, u, tau = problem
-    S, pivot, tree = factors
-    residual(t, work, c, loads, q, v, known, u, tau, acceleration)
-    clear_known(c, acceleration)
-    for k in range(acceleration.shape[0]):
-        acceleration[k] = -acceleration[k]
-    if tree:
-        if not factor_mass_tree(t, work, c, fronts, S[0], pivot):
-            return SINGULAR
-        solve_tree(t, fronts, c.known, c.scale, SIX, S[0], pivot, acceleration)
-    else:
-        mass_matrix(t, work, S)
-        eliminate(c, S[0])
-        if not cholesky(S[0]):
-            return SINGULAR
-        cholesky_solve(S[0], acceleration)
-    for k in range(acceleration.shape[0]):
-        acceleration[k] += known[k]
-    return CONVERGED
 
 
 @routine
@@ -115,12 +97,13 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | RESIDUAL | | v1 = r(q, v, a, u, tau) |
     | TANGENT | CQ, CV, CA | v1 = r, S[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a |
     | MASS | | S[0] = M(q) |
-    | FORWARD | TREE | a (prescribed accelerations, else 0); a1 = acceleration, S[0] = factors of M |
+    | FORWARD | TREE, RATE, VALUE | a (prescribed accelerations, else 0); a1 = acceleration, S[0] = factors of M; work.multiplier |
     | STATICS | TOLERANCE, ITERATIONS, RADIUS, ENERGY, WEIGHT | q1 = equilibrium, from q1; report; S (2, …) |
     | SOLVE | CV, CA, TREE | v1 = r, a1 becomes (∂r/∂q + cv ∂r/∂v + ca ∂r/∂a)⁻¹ a1, S = factors |
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
     | CLOSURE | | S[0] (rows, nv) = derivatives of loop joints, work.closure = values, rates, accelerations |
+    | DRIFT | CQ, CV, RATE, VALUE | S[0] (rows, nv) = derivatives of ë + rate · ė + value · e of loop joints at q, v, a |
     | BALANCE | POWER | report: energies and power |
     | CONTACTS | GAP | S[0] (rows, width) = table of contacts (see `contact`), report: how many there are |
     | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1 and the auxiliary accelerations, old and new, in tape (2 nv,); report; memory |
@@ -143,6 +126,12 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
         forward(t, q, v, work.zero, work)
         contact_table(work, loads, q, v, u, p[OPTION_GAP], S[0])
         p[REPORT_FOUND] = work.message[MESSAGE_COUNT]
+        return CONVERGED
+    if job == DRIFT:
+        forward(t, q, v, a, work)
+        cq, cv = p[OPTION_CQ], p[OPTION_CV]
+        all_columns(t, work, ONE, cq, cv, 0.0)
+        loop_drift(work, loads, q, v, u, cq, cv, p[OPTION_RATE], p[OPTION_VALUE], S[0])
         return CONVERGED
     if job == INPUTS or job == LENGTHS or job == CLOSURE:  # noqa: SIM109
         step_derivatives(t, work, q, v)
@@ -169,7 +158,10 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
         return statics(problem, q1, q, S[:1], S[1], pivot, p)
     factors = Factors(S, pivot, p[OPTION_TREE] != 0.0)
     if job == FORWARD:
-        return forward_dynamics(problem, q, v, a, a1, factors)
+        status = forward_dynamics(problem, q, v, a, a1, factors)
+        if status == CONVERGED and work.closure.shape[0] > 0:
+            close_loops(problem, q, v, a1, factors, p[OPTION_RATE], p[OPTION_VALUE])
+        return status
     if job == SOLVE:
         return linear_solution(problem, q, v, a, v1, a1, factors, p)
     if job == MARCH:

@@ -80,9 +80,10 @@ N_LOADED = np.int64(19)  # most columns [N | I | f | K] that ride along with tho
 GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*range(5))
 
 # entries of `Work.message`: weights of ∂/∂q and ∂/∂v, potential energy and the size of its parts; for the table of contacts
-# the gap up to which they count, and their number
+# the gap up to which they count, and their number; for the drift of loop joints the factors of rates and values
 MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT = _codes(*range(6))
-MESSAGES = 6
+MESSAGE_RATE, MESSAGE_VALUE = _codes(6, 7)
+MESSAGES = 8
 
 
 class Tables(NamedTuple):
@@ -114,6 +115,7 @@ class Work(NamedTuple):
     factor: F1  # (points of tendons,) share of the tension that friction leaves; 1 without friction
     multiplier: F1  # (loop rows,) constraint forces of loop joints
     hold: F2  # (tendons, 4) where the length is prescribed and the tension unknown, see `slots`
+    told: F2  # (loop rows, 3) what rows of loop joints follow: value, rate, acceleration
     cols: F2  # (3, columns) q, v, a in column space
     state: F2  # (steps + 1, STATE_WIDTH); the last row is the world
     inertia: F3  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
@@ -139,7 +141,9 @@ class Work(NamedTuple):
     pair: F3  # (4, 6, nv) J and R of the two steps of a pair, scratch
     columns: F3  # (2, 6, nv) J and R of one step, scratch
     known: F2  # (3, nv) displacement, velocity and acceleration of prescribed coordinates in a step
-    closure: F2  # (loop rows, 3) values, rates and accelerations of loop joints
+    closure: (
+        F2  # (loop rows, 4) values, rates and accelerations of loop joints; 1 for a row that is a rate without a value
+    )
     rows: F3  # (3, tendons + loop rows, nv) derivatives G of constraints, S⁻¹Gᵀ, scratch
     schur: F2  # (tendons + loop rows, 1 + the same) G S⁻¹ Gᵀ and a right-hand side
     message: F1  # (MESSAGES,) between the engine and units, see `loads.units`
@@ -149,7 +153,7 @@ class Work(NamedTuple):
     sums: F1  # (12,) see `kinematics.totals`
 
 
-GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold")
+GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold", "told")
 """The first fields of `Work`: what every call starts from."""
 
 
@@ -181,6 +185,7 @@ def make_work(
         factor=np.ones(tendon_points, dtype=dtype),
         multiplier=zeros(loop_rows),
         hold=zeros(tendons, 4),
+        told=zeros(loop_rows, 3),
         cols=zeros(3, columns),
         state=zeros(steps + 1, STATE_WIDTH),
         inertia=zeros(steps + 1, 6, 6),
@@ -206,7 +211,7 @@ def make_work(
         pair=zeros(4, 6, nv if tables.flags[PAIR_LOADS] else 0),
         columns=zeros(2, 6, nv),
         known=zeros(3, nv),
-        closure=zeros(loop_rows, 3),
+        closure=zeros(loop_rows, 4),
         rows=zeros(3, tendons + loop_rows, nv),
         schur=zeros(tendons + loop_rows + 1, tendons + loop_rows + 1),
         message=zeros(MESSAGES),

@@ -19,6 +19,8 @@ PARAMETERS = 80
 
 # weights of ∂/∂q, ∂/∂v and ∂/∂a in a tangent; SOLVE takes cq = 1
 OPTION_CQ, OPTION_CV, OPTION_CA = _slots(0, 3)
+# FORWARD, DRIFT: factors of rates and values in ë + rate · ė + value · e = 0, by which loops are kept closed (Baumgarte)
+OPTION_RATE, OPTION_VALUE = _slots(3, 2)
 # STATICS: relative tolerance, most iterations, trust radius (scaled units), 1 to minimise the potential energy, weight of
 # the robot as a force that residuals are compared with (scaled)
 OPTION_TOLERANCE, OPTION_ITERATIONS, OPTION_RADIUS, OPTION_ENERGY, OPTION_WEIGHT = _slots(0, 5)

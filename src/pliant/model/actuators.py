@@ -15,7 +15,7 @@ from .links import Frame
 from .routing import Along
 from .validate import choice, finite, flag, integer, non_negative, positive, vector
 
-__all__ = ["InternalStress", "Motor", "Negative", "PrescribedMotion", "Stretch", "Tendon"]
+__all__ = ["InternalStress", "Motor", "Negative", "PrescribedMotion", "Stop", "Stretch", "Tendon"]
 
 Array = NDArray[np.float64]
 Stretch = Along | Frame
@@ -144,7 +144,7 @@ class PrescribedMotion:
     Parameters
     ----------
     link : str
-        The link whose joint it is.
+        The link whose joint it is, or the loop.
     dof : int, optional
         Which of the joint's degrees of freedom; all of them if left out.
     """
@@ -168,7 +168,7 @@ class Motor:
     Parameters
     ----------
     link : str
-        The link whose joint it drives.
+        The link whose joint it drives, or the loop.
     dof : int
         Which of the joint's degrees of freedom.
     control : "torque", "position" or "velocity"
@@ -208,6 +208,48 @@ class Motor:
         if self.control == "torque":
             return {"rad": "N m", "m": "N"}[unit]
         return unit if self.control == "position" else f"{unit}/s"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Ends of the range of a joint's coordinate: a one-sided spring beyond each of them.
+
+    Parameters
+    ----------
+    link : str
+        The link whose joint it is, or the loop.
+    dof : int
+        Which of the joint's degrees of freedom.
+    lower, upper : float
+        The range [rad or m] within which nothing acts; infinite for none.
+    stiffness : float
+        k [N m/rad or N/m] of ``f = k x (1 + c ẋ)`` for the overshoot x.
+    dissipation : float
+        c [s/rad or s/m]; the force never pulls back (Hunt and Crossley).
+    """
+
+    link: str
+    dof: int = 0
+    lower: float = -np.inf
+    upper: float = np.inf
+    stiffness: float = 0.0
+    dissipation: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        object.__setattr__(self, "dof", integer("dof", self.dof))
+        object.__setattr__(
+            self, "stiffness", positive("stiffness", self.stiffness, hint="N m/rad or N/m beyond the ends.")
+        )
+        object.__setattr__(self, "dissipation", non_negative("dissipation", self.dissipation))
+        for name in ("lower", "upper"):
+            value = getattr(self, name)
+            if not (isinstance(value, (float, np.floating)) and np.isinf(value)):
+                object.__setattr__(self, name, finite(name, value))
+        if not self.lower < self.upper or not (np.isfinite(self.lower) or np.isfinite(self.upper)):
+            raise ValueError(
+                f"lower = {self.lower!r} and upper = {self.upper!r} are not allowed: give at least one of them, lower < upper."
+            )
 
 
 @dataclass(frozen=True, eq=False)

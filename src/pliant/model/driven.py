@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuators import InternalStress, Motor, Negative, PrescribedMotion, Tendon
+from .actuators import InternalStress, Motor, Negative, PrescribedMotion, Stop, Tendon
+from .joints import Joint
 from .links import Frame, Link, Rod
 from .routing import Along, Routing
 from .validate import positive, unknown_name
@@ -19,7 +20,16 @@ from .validate import positive, unknown_name
 if TYPE_CHECKING:
     from .robot import Robot
 
-__all__ = ["add_chamber", "add_motion", "add_motor", "add_push_rod", "add_stress", "add_tendon", "check_line"]
+__all__ = [
+    "add_chamber",
+    "add_motion",
+    "add_motor",
+    "add_push_rod",
+    "add_stop",
+    "add_stress",
+    "add_tendon",
+    "check_line",
+]
 
 _ON_SURFACE = (
     1e-5  # relative: how far a tendon may lie outside a section by rounding of what was given, 0.2 µm on 20 mm
@@ -285,13 +295,13 @@ def add_motor(
     kd: float = 0.0,
     limit: float = np.inf,
 ) -> Motor:
-    """Add a motor on the joint of a link; the input of its name is torque, target position or target velocity.
+    """Add a motor on the joint of a link, or of a loop; the input of its name is torque, target position or target velocity.
 
     Parameters
     ----------
     name : str
     link : Link or str
-        The link whose joint it drives.
+        The link whose joint it drives, or the name of a loop.
     dof : int or str
         Number or name of the joint's degree of freedom.
     control, kp, kd, limit
@@ -311,26 +321,70 @@ def add_motor(
     -0.467 rad
     """
     self._check_name(name)
-    target, dof = _joint_dof(self, "motor", name, link, dof)
-    if target.joint.group is not None and control == "position":
-        raise ValueError(
-            f"motor {name!r}: a {target.joint.group.name} joint has no single angle to hold; use 'torque'."
-        )
+    target, joint, dof = _joint_dof(self, "motor", name, link, dof)
+    if joint.group is not None and control == "position":
+        raise ValueError(f"motor {name!r}: a {joint.group.name} joint has no single angle to hold; use 'torque'.")
     try:
-        self.motors[name] = Motor(target.name, int(dof), control, kp, kd, limit)
+        self.motors[name] = Motor(target, int(dof), control, kp, kd, limit)
     except (TypeError, ValueError) as error:
         raise type(error)(f"motor {name!r}: {error}") from None
     return self.motors[name]
 
 
-def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | None = None) -> PrescribedMotion:
-    """Prescribe the motion of a link's joint; how it moves is said by ``motion={name: ...}`` of the solvers.
+def add_stop(
+    self: Robot,
+    name: str,
+    link: Link | str,
+    *,
+    dof: int | str = 0,
+    lower: float = -np.inf,
+    upper: float = np.inf,
+    stiffness: float,
+    dissipation: float = 0.0,
+) -> Stop:
+    """Limit a coordinate of the joint of a link, or of a loop, by a stiff spring beyond the ends of its range.
 
     Parameters
     ----------
     name : str
     link : Link or str
-        The link whose joint is prescribed. A base that moves freely in space is a link with a `Free` joint.
+        The link whose joint it is, or the name of a loop.
+    dof : int or str
+        Number or name of the joint's degree of freedom.
+    lower, upper, stiffness, dissipation
+        See `Stop`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> robot = pl.Robot("trapdoor")
+    >>> door = robot.add_body(
+    ...     "door", joint=pl.Revolute("y", damping=0.1), shape=pl.Box(0.5, 0.4, 0.02), mass=2.0, com=(0.25, 0, 0)
+    ... )
+    >>> stop = robot.add_stop("chain", door, upper=0.5, stiffness=1e4)
+    >>> rest = pl.solve_statics(robot.compile())
+    >>> print(f"{rest.q[0]:.4f} rad")  # 0.43 mrad beyond: 4.3 N m of weight
+    0.5004 rad
+    """
+    self._check_name(name)
+    target, joint, index = _joint_dof(self, "stop", name, link, dof)
+    if joint.group is not None:
+        raise ValueError(f"stop {name!r}: a {joint.group.name} joint has no single coordinate that could be limited.")
+    try:
+        self.stops[name] = Stop(target, index, lower, upper, stiffness, dissipation)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"stop {name!r}: {error}") from None
+    return self.stops[name]
+
+
+def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | None = None) -> PrescribedMotion:
+    """Prescribe the motion of a link's joint, or of a loop; how it moves is said by ``motion={name: ...}`` of the solvers.
+
+    Parameters
+    ----------
+    name : str
+    link : Link or str
+        The link whose joint is prescribed, or the name of a loop. A base that moves freely in space is a link with a `Free` joint.
     dof : int or str, optional
         Only this degree of freedom of a joint with several; not for spherical and free joints.
 
@@ -346,32 +400,44 @@ def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | Non
     21.62 N
     """
     self._check_name(name)
-    target, index = _joint_dof(self, "motion", name, link, 0 if dof is None else dof)
-    if dof is not None and target.joint.group is not None:
-        raise ValueError(f"motion {name!r}: a {target.joint.group.name} joint is prescribed as a whole; leave out dof.")
-    motion = PrescribedMotion(target.name, None if dof is None else index)
+    target, joint, index = _joint_dof(self, "motion", name, link, 0 if dof is None else dof)
+    if dof is not None and joint.group is not None:
+        raise ValueError(f"motion {name!r}: a {joint.group.name} joint is prescribed as a whole; leave out dof.")
+    if joint.group is not None and target in self.loops:
+        raise ValueError(
+            f"motion {name!r}: the coordinates of a {joint.group.name} joint in a loop are no single numbers. Close the loop on a "
+            "light body whose own joint is prescribed."
+        )
+    motion = PrescribedMotion(target, None if dof is None else index)
     for other, earlier in self.motions.items():
-        if earlier.link == target.name and (None in (earlier.dof, motion.dof) or earlier.dof == motion.dof):
+        if earlier.link == target and (None in (earlier.dof, motion.dof) or earlier.dof == motion.dof):
             raise ValueError(f"motion {name!r}: this joint is prescribed by {other!r} already.")
     self.motions[name] = motion
     return motion
 
 
-def _joint_dof(self: Robot, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[Link, int]:
-    """A link and the number of one of its joint's degrees of freedom."""
-    target = self.link(link.name if isinstance(link, Link) else link)
-    names = target.joint.dof_names
+def _joint_dof(self: Robot, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[str, Joint, int]:
+    """The name of a link or loop, its joint, and the number of one of the joint's degrees of freedom."""
+    target = link.name if isinstance(link, Link) else link
+    joint = self.loops[target].joint if target in self.loops else self.link(target).joint
+    names = joint.dof_names
     if not names:
-        raise ValueError(f"{kind} {name!r}: the joint of {target.name!r} is fixed; give it a joint to drive.")
+        free = "is fixed" if not joint.closes_only else f"({type(joint).__name__}) has no coordinate"
+        raise ValueError(f"{kind} {name!r}: the joint of {target!r} {free}; give it a joint to drive.")
+    if target in self.loops:
+        try:
+            self.loops[target].coordinates()
+        except TypeError as error:
+            raise TypeError(f"{kind} {name!r}: {error}") from None
     if isinstance(dof, str):
         if dof not in names:
-            raise unknown_name(f"degree of freedom of {target.name!r}", dof, names)
+            raise unknown_name(f"degree of freedom of {target!r}", dof, names)
         dof = names.index(dof)
     if isinstance(dof, bool) or not isinstance(dof, (int, np.integer)) or not 0 <= dof < len(names):
         raise ValueError(
-            f"{kind} {name!r}: dof = {dof!r} is not allowed: the joint of {target.name!r} has {', '.join(names)}."
+            f"{kind} {name!r}: dof = {dof!r} is not allowed: the joint of {target!r} has {', '.join(names)}."
         )
-    return target, int(dof)
+    return target, joint, int(dof)
 
 
 def _routing(y: Any, z: Any, start: Any, end: Any, dy: Any, dz: Any) -> dict[str, Any]:

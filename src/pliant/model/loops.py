@@ -1,25 +1,22 @@
-"""Joints that close loops: between two frames of the tree, or a frame and the world."""
+"""What closes the tree: joints between two of its frames, or a frame and the world, and couplings of its coordinates."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .joints import Fixed, Joint
-from .joints.constraints import Constraint
+from .joints import Fixed, Joint, Rolling, Skate
+from .joints.constraints import Constraint, rotation_vector
 from .links import Frame, Link
+from .validate import finite, unknown_name
 
 if TYPE_CHECKING:
     from .robot import Robot
 
-__all__ = ["NO_SPRING", "Loop", "add_loop"]
-
-NO_SPRING = (
-    "The joint of a loop only constrains; it has no spring, damper or rest position of its own. Give them to a joint of the "
-    "tree, or add a body on a joint with them and close the loop on that body."
-)
+__all__ = ["Coupling", "Loop", "add_coupling", "add_loop", "closing_rows", "loop_rows"]
 
 
 @dataclass(frozen=True)
@@ -31,12 +28,13 @@ class Loop:
     a, b : Frame
         The two frames. Where the joint is at zero, they coincide.
     joint : Joint
-        What may move between them, with axes in the frames' own axes (the same in both). It only constrains: a joint with
-        stiffness, damping or rest is refused.
+        What may move between them, with axes in the frames' own axes (the same in both), with springs and dampers; or one of the
+        restraints `Rows`, `Slot`, `Distance`, `Rolling`, `Skate`.
 
     Notes
     -----
-    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loads.loops`).
+    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loads.loops`). Its angles count between ± half a turn
+    (springs from their rest), its spring and damper act as those of a joint of the tree.
     """
 
     a: Frame
@@ -46,12 +44,14 @@ class Loop:
     def __post_init__(self) -> None:
         """Check that the joint constrains something and can be written down."""
         self.rows()
-        for field in ("stiffness", "damping", "rest"):
-            value = getattr(self.joint, field)
-            if value is not None and np.any(value):
-                raise ValueError(f"joint: {field} = {value!r} is not allowed. {NO_SPRING}")
         if self.a.link == self.b.link and self.a.X == self.b.X:
             raise ValueError("both frames are fixed to each other; a loop needs two different places.")
+        if isinstance(self.joint, (Rolling, Skate)) and self.b.link is None:
+            raise ValueError(
+                f'joint = {self.joint!r} wants the ground first: give a = "world" and what moves on it as b.'
+            )
+        if np.any(self.joint.stiffness) or np.any(self.joint.damping):
+            self.springs()
 
     def rows(self) -> list[Constraint]:
         """The constraints: kind, data of the kernel, description."""
@@ -66,6 +66,59 @@ class Loop:
             raise TypeError(f"joint = {self.joint!r} constrains nothing, so it closes no loop.")
         return rows
 
+    def coordinates(self) -> list[Constraint]:
+        """The coordinates of the joint, one for each of its degrees of freedom, as rows of the kernel."""
+        try:
+            return self.joint.coordinates()
+        except NotImplementedError:
+            raise TypeError(
+                f"joint = {self.joint!r} does not say what its coordinates are, so that nothing can drive them in a loop: give its "
+                "class a method coordinates()."
+            ) from None
+
+    def springs(self) -> list[tuple[Constraint, float, float, float]]:
+        """Row, stiffness, damping and rest of each spring and damper."""
+        joint = self.joint
+        n = joint.nv
+        stiffness, damping = joint.stiffness_matrix, joint.damping_matrix
+        for name, matrix in (("stiffness", stiffness), ("damping", damping)):
+            if np.any(matrix - np.diag(np.diag(matrix))):
+                raise ValueError(
+                    f"joint: {name} = {getattr(joint, name)!r} is not allowed in a loop: give one number or {n}, not a matrix."
+                )
+        k, c, rest = np.diag(stiffness), np.diag(damping), joint.rest_position
+        rates = self.coordinates()
+        if joint.group is None:
+            return [
+                (row, *values) for row, *values in zip(rates, k.tolist(), c.tolist(), rest.tolist()) if any(values[:2])
+            ]
+        turned = joint.group.matrix(rest)
+        vector = [rotation_vector(i, f"rotation {x}", turned) for i, x in enumerate("xyz")]
+        out = [(row, float(s), 0.0, 0.0) for row, s in zip(vector, k) if s]
+        return out + [(row, 0.0, float(d), 0.0) for row, d in zip(rates, c) if d]
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A fixed relation between coordinates of joints: gears, belts, screws, fingers that move together.
+
+    Parameters
+    ----------
+    terms : tuple of (link, dof, ratio)
+        Coordinates by the name of their link and their number in its joint, and their factors.
+    offset : float
+        ``Σ ratio q = offset``.
+    """
+
+    terms: tuple[tuple[str, int, float], ...]
+    offset: float = 0.0
+
+    def row(self) -> Constraint:
+        """As a constraint; its terms are known to the kernel apart."""
+        data = np.zeros(17)
+        data[15] = self.offset
+        return "coupling", data, "coupling"
+
 
 def add_loop(
     self: Robot, name: str, a: Link | Frame | str, b: Link | Frame | str | None = None, *, joint: Joint | None = None
@@ -75,10 +128,11 @@ def add_loop(
     Parameters
     ----------
     name : str
+        `add_motor`, `add_stop` and `add_motion` take it in place of the name of a link.
     a, b : link, frame or name
         The frames that the joint connects; the world if b is left out.
     joint : Joint, optional
-        What may still move; fixed if left out. Without stiffness, damping and rest, which a loop does not have.
+        What may still move; fixed if left out.
 
     Examples
     --------
@@ -92,7 +146,7 @@ def add_loop(
     ...     for k, y in enumerate((-0.1, 0.1))
     ... ]
     >>> ends = [bar.at((0.4, 0, 0)) for bar in bars]
-    >>> loop = robot.add_loop("pin", *ends, joint=pl.Revolute("z"))
+    >>> loop = robot.add_loop("pin", *ends, joint=pl.Revolute("z", stiffness=0.1))
     >>> robot.compile().loop_rows[:2]
     ('pin: position x', 'pin: position y')
     """
@@ -105,3 +159,89 @@ def add_loop(
         raise type(error)(f"loop {name!r}: {error}") from None
     self.loops[name] = loop
     return loop
+
+
+def add_coupling(self: Robot, name: str, terms: Mapping[str, float], *, offset: float = 0.0) -> Coupling:
+    """Couple coordinates of joints, ``Σ ratio q = offset``: gears, belts, screws, fingers that move together.
+
+    Parameters
+    ----------
+    name : str
+    terms : dict
+        Ratios by coordinate: the name of a link whose joint has one degree of freedom, or ``"link.dof"``. Two wheels of 20 and 40
+        teeth that mesh: ``{"small": 20, "large": 40}``; a screw that moves a nut by 2 mm per turn: ``{"screw": 0.002 / (2 * pi), "nut": -1}``.
+    offset : float
+        What the sum is [rad or m].
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> robot = pl.Robot("gears", gravity=(0, 0, 0))
+    >>> for x, wheel in enumerate(["small", "large"]):
+    ...     body = robot.add_body(wheel, offset=(x, 0, 0), joint=pl.Revolute("z"), shape=pl.Cylinder(0.1, 0.02), mass=1.0)
+    >>> motor = robot.add_motor("motor", "small")
+    >>> mesh = robot.add_coupling("mesh", {"small": 20, "large": 40})
+    >>> system = robot.compile()
+    >>> a = system.forward_dynamics([0, 0], [0, 0], u={"motor": 1.0})
+    >>> print(f"{a[1] / a[0]:.3f}")
+    -0.500
+    """
+    self._check_name(name)
+    if not isinstance(terms, Mapping) or not terms:
+        raise TypeError(f"coupling {name!r}: terms = {terms!r} must be a dictionary of ratios by coordinate.")
+    found: list[tuple[str, int, float]] = []
+    for key, value in terms.items():
+        ratio = finite(f"coupling {name!r}: ratio of {key!r}", value)
+        if ratio == 0.0:
+            raise ValueError(f"coupling {name!r}: the ratio of {key!r} is 0, so it takes no part; leave it out.")
+        found.append((*_coordinate(self, name, str(key)), ratio))
+    if len({term[:2] for term in found}) < len(found):
+        raise ValueError(f"coupling {name!r}: a coordinate is given twice in {list(terms)}.")
+    self.couplings[name] = Coupling(tuple(found), finite(f"coupling {name!r}: offset", offset))
+    return self.couplings[name]
+
+
+def _coordinate(self: Robot, name: str, key: str) -> tuple[str, int]:
+    """Link and number of a coordinate that is named "link" or "link.dof"."""
+    links = {link.name: link for link in self.links}
+    link, dof = (key, None) if key in links else key.rpartition(".")[::2]
+    if link not in links:
+        raise unknown_name(
+            f"coordinate of coupling {name!r}", key, [f"{n}.{d}" for n in links for d in links[n].joint.dof_names]
+        )
+    joint = links[link].joint
+    if joint.group is not None:
+        raise ValueError(
+            f"coupling {name!r}: {key!r} belongs to a {joint.group.name} joint, whose coordinates are no single numbers."
+        )
+    if dof is None and joint.nv != 1:
+        raise ValueError(
+            f"coupling {name!r}: the joint of {link!r} has {joint.nv} degrees of freedom; say which one"
+            + (f" ({', '.join(f'{link}.{d}' for d in joint.dof_names)})." if joint.nv else ".")
+        )
+    if dof is not None and dof not in joint.dof_names:
+        raise unknown_name(f"degree of freedom of {link!r}", dof, joint.dof_names)
+    return link, 0 if dof is None else joint.dof_names.index(dof)
+
+
+def loop_rows(robot: Robot, name: str) -> list[tuple[Constraint, str | None]]:
+    """The rows of a loop joint, each with the name of the prescribed motion that it follows, if it is one of its coordinates."""
+    loop = robot.loops[name]
+    out: list[tuple[Constraint, str | None]] = [(row, None) for row in loop.rows()]
+    for motion, told in robot.motions.items():
+        if told.link == name:
+            rows = loop.coordinates()
+            out += [
+                ((kind, data, f"motion of {what}"), motion)
+                for kind, data, what in (rows if told.dof is None else [rows[told.dof]])
+            ]
+    return out
+
+
+def closing_rows(robot: Robot) -> Iterator[tuple[str, Constraint, str | None]]:
+    """All constraints: the name of their loop or coupling, the row, and the motion that it follows."""
+    for name in robot.loops:
+        for row, motion in loop_rows(robot, name):
+            yield name, row, motion
+    for name, coupling in robot.couplings.items():
+        yield name, coupling.row(), None

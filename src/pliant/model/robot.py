@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .actuators import InternalStress, Motor, PrescribedMotion, Tendon
+from .actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .cost import check_robot
-from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stress, add_tendon, check_line
+from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stop, add_stress, add_tendon, check_line
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
 from .loads import FIELD, Contact, Dipole, DistributedWrench, Load, Obstacle, PointWrench
-from .loops import Loop, add_loop
+from .loops import Coupling, Loop, add_coupling, add_loop
 from .parameters import Parameter, Parameters, parameters_of, revised
 from .pose import PoseLike, as_pose
 from .rods.sections import Material, Section
@@ -46,6 +46,7 @@ Parent = Link | Frame | str | None
 _NAMED = (
     "tendons",
     "motors",
+    "stops",
     "motions",
     "stresses",
     "wrenches",
@@ -54,6 +55,7 @@ _NAMED = (
     "contacts",
     "user_loads",
     "loops",
+    "couplings",
     "loads",
 )
 
@@ -90,6 +92,7 @@ class Robot:
         self.frames: dict[str, Frame] = {}
         self.tendons: dict[str, Tendon] = {}
         self.motors: dict[str, Motor] = {}
+        self.stops: dict[str, Stop] = {}
         self.motions: dict[str, PrescribedMotion] = {}
         self.stresses: dict[str, InternalStress] = {}
         self.wrenches: dict[str, PointWrench | DistributedWrench] = {}
@@ -99,17 +102,18 @@ class Robot:
         self.obstacles: dict[str, Obstacle] = {}
         self.contacts: dict[str, Contact] = {}
         self.loops: dict[str, Loop] = {}
+        self.couplings: dict[str, Coupling] = {}
         self.user_loads: dict[str, tuple[UserLoad, tuple[Frame | str, ...]]] = {}
         self.loads: dict[str, Load] = {}
 
     # ------------------------------------------------------------ what drives it, what acts on it: see the files of their names
 
     add_tendon, add_push_rod, add_chamber = add_tendon, add_push_rod, add_chamber
-    add_stress, add_motor, add_motion = add_stress, add_motor, add_motion
+    add_stress, add_motor, add_stop, add_motion = add_stress, add_motor, add_stop, add_motion
     add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
     set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics
     add_obstacle, add_contact = add_obstacle, add_contact
-    add_load, add_loop = add_load, add_loop
+    add_load, add_loop, add_coupling = add_load, add_loop, add_coupling
 
     # ------------------------------------------------------------ building
 

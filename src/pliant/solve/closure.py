@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.algebra import linear
 from ..system import System, needs_system
-from ..system.dynamics import tree_acceleration
-from ..system.forces import closure
+from ..system.dynamics import acceleration
+from ..system.forces import closure, free_rows, independent
 
 __all__ = [
     "close",
     "consistent_velocity",
     "constrained_acceleration",
     "free_rows",
+    "held",
     "independent",
     "null_space",
     "overdriven",
@@ -22,21 +22,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-
-
-def independent(rows: Array) -> NDArray[np.bool_]:
-    """Which rows (m, n) are independent: those that carry forces, see `kernels.algebra.linear.independent_rows`.
-
-    Derivatives of constraints, in scaled coordinates and zero for prescribed ones, as `free_rows` gives them.
-    """
-    choice = np.ones(len(rows))
-    linear.mark_independent(np.array(rows, dtype=np.float64, order="C"), choice)
-    return choice > 0.0
-
-
-def free_rows(system: System, G: Array) -> Array:
-    """Derivatives (rows, nv) in scaled coordinates, zero for prescribed ones."""
-    return np.where(system.known, 0.0, G * system.internal.scale)
 
 
 def _forces(system: System, G: Array, X: Array, b: Array) -> Array:
@@ -83,10 +68,10 @@ def overdriven(system: System) -> str:
     return f" Prescribed motions ({names}) may over-constrain it." if names else ""
 
 
-def close(system: System, q: Array, *, iterations: int = 100) -> tuple[Array, float]:
+def close(system: System, q: Array, *, told: Array | None = None, iterations: int = 100) -> tuple[Array, float]:
     """Move q by the least scaled amount until all loops are closed; returns it and the largest remaining gap."""
     weight = np.where(system.known, 0.0, system.internal.scale**2)
-    values, G = system.closure(q)
+    values, G, _rates = closure(system, q, None, told)
     gap = float(np.abs(values).max(initial=0.0))
     for _ in range(iterations):
         if gap < 1e-14:
@@ -97,7 +82,7 @@ def close(system: System, q: Array, *, iterations: int = 100) -> tuple[Array, fl
         step *= min(1.0, 0.5 / max(size, 1e-300))
         for _half in range(12):
             trial = system.integrate(q, step)
-            values, G = system.closure(trial)
+            values, G, _rates = closure(system, trial, None, told)
             new = float(np.abs(values).max())
             if new < gap or gap < 1e-12:
                 break
@@ -108,14 +93,24 @@ def close(system: System, q: Array, *, iterations: int = 100) -> tuple[Array, fl
     return q, gap
 
 
-def consistent_velocity(system: System, q: Array, v: Array) -> Array:
+def held(system: System, q: Array) -> Array | None:
+    """What rows of loop joints follow (rows, 3), if prescribed ones stay as they are at q; None if there are none."""
+    rows = [k for own in system.told_rows.values() for k in own]
+    if not rows:
+        return None
+    told = np.zeros((len(system.loop_rows), 3))
+    told[rows, 0] = system.closure(q)[0][rows]
+    return told
+
+
+def consistent_velocity(system: System, q: Array, v: Array, told: Array | None = None) -> Array:
     """The velocity nearest to v, in kinetic energy, that keeps all loops closed."""
-    _values, G = system.closure(q)
+    _values, G, rates = closure(system, q, v, told)
     free = ~system.known
     X = np.zeros_like(G.T)
     mass = system.mass_matrix(q)[np.ix_(free, free)]
     X[free] = np.linalg.solve(mass, G.T[free])
-    return v - X @ _forces(system, G, X, G @ v)
+    return v - X @ _forces(system, G, X, rates[:, 0])
 
 
 def constrained_acceleration(
@@ -125,20 +120,12 @@ def constrained_acceleration(
     u: Array,
     tau: Array,
     prescribed: Array,
-    baumgarte: float = 0.0,
+    stabilisation: float = 0.0,
+    told: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Acceleration and multipliers of the index-1 form: ``G a = −Ġ v − 2 ė/T − e/T²`` (T = baumgarte, none if 0)."""
-    a = tree_acceleration(system, q, v, tau, u, prescribed, "auto")
-    values, G, rates = closure(system, q, v)
-    target = -rates[:, 1]
-    if baumgarte > 0.0:
-        target = target - 2.0 * rates[:, 0] / baumgarte - values / baumgarte**2
-    free = ~system.known
-    X = np.zeros_like(G.T)
-    mass = system.mass_matrix(q)[np.ix_(free, free)]
-    X[free] = np.linalg.solve(mass, G.T[free])
-    force = _forces(system, G, X, target - G @ a)
-    return a + X @ force, force
+    """Acceleration and multipliers of the index-1 form, see `System.constrained_dynamics`; `told` (rows, 3) is what rows follow."""
+    found = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told)
+    return found.a, found.multipliers
 
 
 def null_space(G: Array) -> Array:

@@ -50,6 +50,6 @@ def as_told(
         for k, t in enumerate(times.tolist()):
             motion.joints_at(t, q[k], v[k], a[k])
     if system.loop_rows:
-        for k in range(len(q)):
-            q[k] = close(system, q[k])[0]
+        for k, t in enumerate(times.tolist()):
+            q[k] = close(system, q[k], told=motion.told_at(t))[0]
     return q, v, a

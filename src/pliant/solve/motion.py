@@ -172,8 +172,9 @@ class MotionSet:
         self._moves = bool(np.any(system.known))
         self.joints: list[tuple[_Track, Any, Any]] = []
         self.tendons: list[tuple[_Track, int]] = []
+        self.rows: list[tuple[_Track, list[int]]] = []
         if motion is not None and not isinstance(motion, Mapping):
-            names = ", ".join(map(repr, [*system.prescribed, *system.held_tendons])) or "none in this robot"
+            names = ", ".join(map(repr, system.told)) or "none in this robot"
             raise TypeError(f"motion = {motion!r} must be a dictionary by the name of what is prescribed ({names}).")
         given = dict(motion or {})
         for name, (place_q, place_v, group) in system.prescribed.items():
@@ -191,8 +192,13 @@ class MotionSet:
             value = given.pop(name, None)
             track = _Track(name, _as_motion(start if value is None else value), 1, None, start, t0)
             self.tendons.append((track, k))
+        for name, rows in system.told_rows.items():
+            start = system.closure(q)[0][rows]
+            value = given.pop(name, None)
+            track = _Track(name, _as_motion(start if value is None else value), len(rows), None, start, t0)
+            self.rows.append((track, rows))
         if given:
-            raise unknown_name("prescribed motion", next(iter(given)), [*system.prescribed, *lengths])
+            raise unknown_name("prescribed motion", next(iter(given)), system.told)
 
     @cached_property
     def pushes(self) -> dict[int, bool]:
@@ -213,11 +219,11 @@ class MotionSet:
     @cached_property
     def active(self) -> bool:
         """Whether anything is prescribed."""
-        return bool(self.joints or self.tendons) or bool(np.any(self.system.known))
+        return bool(self.joints or self.tendons or self.rows) or bool(np.any(self.system.known))
 
     def breaks(self, begin: float, end: float) -> list[float]:
         """Times strictly inside (begin, end) where a prescribed motion says that it jumps or has a kink: its attribute `breakpoints`."""
-        tracks = [*(track for track, _q, _v in self.joints), *(track for track, _k in self.tendons)]
+        tracks = [track for track, *_where in [*self.joints, *self.tendons, *self.rows]]
         functions = [
             f for track in tracks for f in (track.motion.position, track.motion.velocity, track.motion.acceleration)
         ]
@@ -234,6 +240,15 @@ class MotionSet:
         a[known] = 0.0
         for track, place_q, place_v in self.joints:
             q[place_q], v[place_v], a[place_v] = track(t)
+
+    def told_at(self, t: float) -> Array | None:
+        """What rows of loop joints follow (rows, 3): value, rate, acceleration; None if none does."""
+        if not self.rows:
+            return None
+        out = np.zeros((len(self.system.loop_rows), 3))
+        for track, rows in self.rows:
+            out[rows] = np.column_stack(track(t))
+        return out
 
     def lengths_at(self, t: float) -> dict[int, float]:
         """Prescribed lengths of tendons by their number."""
@@ -261,7 +276,7 @@ class MotionSet:
 
         def acceleration(u: Array) -> Array:
             if system.loop_rows:
-                return constrained_acceleration(system, q, v, u, tau, known)[0]
+                return constrained_acceleration(system, q, v, u, tau, known, told=self.told_at(t))[0]
             return system.forward_dynamics(q, v, tau, u=u, prescribed=known)
 
         a = acceleration(u)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import engine
 from ..system import Given, System
+from ..system.forces import closure
 from .balance import ROUNDING, measure, static_tangent
 from .closure import independent, null_space, overdriven, redundant_constraints
 from .equilibrium import Equilibrium
@@ -35,6 +36,7 @@ class _Rows:
         self.system = system
         lengths = moved.lengths_at(0.0)
         self.loops = len(system.loop_rows)
+        self.told = moved.told_at(0.0)
         self.tendons = list(lengths)
         self.target = np.array(list(lengths.values()))
         self.index = [system.input_names.index(name) for name in system.held_tendons]
@@ -42,7 +44,7 @@ class _Rows:
 
     def __call__(self, q: Array) -> tuple[Array, Array]:
         """Values and derivatives."""
-        values, G = self.system.closure(q)
+        values, G, _rates = closure(self.system, q, None, self.told)
         if not self.tendons:
             return values, G
         ell, J = self.system.tendon_lengths(q)

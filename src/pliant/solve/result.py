@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import finite
 from ..system import Contacts, FrameLike, System, needs_system, numbers
-from .closure import close
+from .closure import close, held
 from .drive import State
 from .exchange import contact_variables, unit_coordinates
 from .interpolate import between
@@ -298,7 +298,7 @@ class Result:
         rough = np.zeros(len(self.t))
         q[order], v[order], _a = between(self.system, self.t, self.q, self.v, self.a, rough, times[order])
         if self.system.loop_rows:
-            q = np.array([close(self.system, row)[0] for row in q])
+            q = np.array([close(self.system, row, told=held(self.system, row))[0] for row in q])
         s = ((times - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
         return Result(
             self.system,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice, finite, positive
 from ..system import LinearSolver, System, needs_system
+from ..system.forces import closure
 from .checkpoint import Checkpoint
 from .closure import close, consistent_velocity, overdriven
 from .crawl import Clock, Progress, Watch
@@ -203,7 +204,7 @@ def simulate(
     drive, motions = Drive(system, u, tau), MotionSet(system, motion, q, begin)
     motions.joints_at(begin, q, v, np.zeros(system.nv))
     if system.loop_rows:
-        q, v = _closed(system, q, v)
+        q, v = _closed(system, q, v, motions.told_at(begin))
     problem = Problem(
         system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
         a=start.a[-1].copy() if going_on else None, breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
@@ -296,15 +297,15 @@ def _same_robot(other: System, system: System) -> None:
     )
 
 
-def _closed(system: System, q: Array, v: Array) -> tuple[Array, Array]:
+def _closed(system: System, q: Array, v: Array, told: Array | None) -> tuple[Array, Array]:
     """Initial conditions that obey the loops."""
-    before = float(np.abs(system.closure(q)[0]).max())
-    q, gap = close(system, q)
+    before = float(np.abs(closure(system, q, None, told)[0]).max())
+    q, gap = close(system, q, told=told)
     if gap > 1e-9:
-        worst = system.loop_rows[int(np.argmax(np.abs(system.closure(q)[0])))]
+        worst = system.loop_rows[int(np.argmax(np.abs(closure(system, q, None, told)[0])))]
         raise ValueError(
             f"the loops cannot be closed from this start: {worst!r} stays {gap:.3g} apart (at the start {before:.3g}). Mount "
             "the robot with solve_statics first and start from that, or check the frames of the loop."
             + overdriven(system)
         )
-    return q, consistent_velocity(system, q, v)
+    return q, consistent_velocity(system, q, v, told)

@@ -7,7 +7,7 @@
 from .arguments import needs_system, numbers
 from .contacts import Contacts
 from .core import FrameLike, Inputs, Reference
-from .dynamics import Algorithm, ForwardDerivatives, InverseDerivatives, LinearSolver
+from .dynamics import Algorithm, ConstrainedMotion, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Momentum
 from .spatial import SpatialError
 from .system import System
@@ -16,6 +16,7 @@ from .workspace import AS_DESCRIBED, Given, Workspace
 __all__ = [
     "AS_DESCRIBED",
     "Algorithm",
+    "ConstrainedMotion",
     "Contacts",
     "ForwardDerivatives",
     "FrameLike",

@@ -28,6 +28,7 @@ from ..kernels.loads.wrenches import Wrenches
 from ..kernels.solve.fronts import Fronts
 from ..model.joints import Group
 from ..model.links import Frame, Link, Rod
+from ..model.loops import closing_rows
 from ..model.parameters import Parameter, Parameters, parameters_of
 from ..model.robot import Robot
 from ..model.rods.quadrature import Grid
@@ -304,6 +305,8 @@ class Core:
         """
         out: dict[str, tuple[slice, slice, Group | None]] = {}
         for name, motion in self._robot.motions.items():
+            if motion.link in self._robot.loops:
+                continue
             info = self._assembly.links[motion.link]
             joint = info.link.joint
             first, last = (0, joint.nv) if motion.dof is None else (motion.dof, motion.dof + 1)
@@ -311,6 +314,20 @@ class Core:
                 out[name] = slice(info.q0 + first, info.q0 + last), slice(info.v0 + first, info.v0 + last), None
             else:
                 out[name] = slice(info.q0, info.q0 + joint.nq), slice(info.v0, info.v0 + joint.nv), joint.group
+        return out
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Names of everything whose motion is prescribed: joints, loops, lengths of tendons."""
+        return (*self.prescribed, *self.told_rows, *self.held_tendons)
+
+    @property
+    def told_rows(self) -> dict[str, list[int]]:
+        """Rows of loop joints that follow a prescribed motion, by its name."""
+        out: dict[str, list[int]] = {}
+        for k, (_name, _row, motion) in enumerate(closing_rows(self._robot)):
+            if motion is not None:
+                out.setdefault(motion, []).append(k)
         return out
 
     @property

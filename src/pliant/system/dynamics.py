@@ -15,12 +15,13 @@ from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
 from ..kernels.solve.newton import CONVERGED
 from ..model.validate import choice
 from .core import Array, Core, Inputs
+from .forces import actuation_matrix, closure, drift, free_rows, independent
 from .workspace import AS_DESCRIBED, Given, Workspace
 
 if TYPE_CHECKING:
     from . import System
 
-__all__ = ["Algorithm", "ForwardDerivatives", "InverseDerivatives", "LinearSolver"]
+__all__ = ["Algorithm", "ConstrainedMotion", "ForwardDerivatives", "InverseDerivatives", "LinearSolver"]
 
 Algorithm = Literal["auto", "composite", "articulated"]
 LinearSolver = Literal["auto", "dense", "tree"]
@@ -36,12 +37,40 @@ class InverseDerivatives(NamedTuple):
 
 
 class ForwardDerivatives(NamedTuple):
-    """Forward dynamics and its exact derivatives, each matrix (nv, nv)."""
+    """Forward dynamics and its exact derivatives.
+
+    Attributes
+    ----------
+    a : ndarray (nv,)
+        Acceleration.
+    dq, dv, dtau : ndarray (nv, nv)
+        Its derivatives by q, v and tau.
+    du : ndarray (nv, nu)
+        By the inputs.
+    multipliers : ndarray (rows,)
+        Forces of loop joints.
+    multipliers_dq, multipliers_dv, multipliers_dtau : ndarray (rows, nv)
+        Their derivatives.
+    multipliers_du : ndarray (rows, nu)
+    """
 
     a: Array
     dq: Array
     dv: Array
     dtau: Array
+    du: Array
+    multipliers: Array
+    multipliers_dq: Array
+    multipliers_dv: Array
+    multipliers_dtau: Array
+    multipliers_du: Array
+
+
+class ConstrainedMotion(NamedTuple):
+    """Acceleration (nv,) and forces of loop joints (rows,)."""
+
+    a: Array
+    multipliers: Array
 
 
 def parameters(*values: float) -> Array:
@@ -49,16 +78,6 @@ def parameters(*values: float) -> Array:
     p = np.zeros(engine.PARAMETERS)
     p[: len(values)] = values
     return p
-
-
-def with_multipliers(system: Core, multipliers: ArrayLike | None) -> Given:
-    """What acts on the robot, with forces of its loop joints; error if their number is wrong."""
-    if multipliers is None:
-        return AS_DESCRIBED
-    values = np.asarray(multipliers, dtype=float)
-    if values.shape != (len(system.loops.row),):
-        raise ValueError(f"multipliers has shape {values.shape}, but ({len(system.loops.row)},) is needed.")
-    return Given(values)
 
 
 def arguments(
@@ -122,7 +141,12 @@ def mass_storage(system: Core, method: Algorithm, space: Workspace) -> tuple[Arr
     return np.zeros((1, system.nv, system.nv)), False
 
 
-def tree_acceleration(
+def stabilisation_of(time: float) -> tuple[float, float]:
+    """Factors of rates and values in ë + 2 ė/T + e/T² for a time T [s]; none if it is 0."""
+    return (2.0 / time, 1.0 / time**2) if time > 0.0 else (0.0, 0.0)
+
+
+def acceleration(
     system: System,
     q: ArrayLike,
     v: ArrayLike,
@@ -130,37 +154,42 @@ def tree_acceleration(
     u: Inputs,
     prescribed: ArrayLike | None,
     method: Algorithm,
-    given: Given = AS_DESCRIBED,
-) -> Array:
-    """`System.forward_dynamics`, also with forces of loops, which solvers find."""
+    stabilisation: float = 0.0,
+    told: Array | None = None,
+) -> ConstrainedMotion:
+    """`System.constrained_dynamics`; `told` (rows, 3) is what rows of loop joints follow."""
     known = None if prescribed is None else np.where(system.known, system.check_v("prescribed", prescribed), 0.0)
     q, v = system.check_q(q), system.check_v("v", v)
     forces, inputs = None if tau is None else system.check_v("tau", tau), system.inputs(u)
     a = np.empty(system.nv)
+    given = AS_DESCRIBED if told is None else Given(told=told)
     with system.borrow() as space:
         S, tree = mass_storage(system, method, space)
         space.p[slots.OPTION_TREE] = tree
+        space.p[slots.OPTION_RATE], space.p[slots.OPTION_VALUE] = stabilisation_of(stabilisation)
         status = system.run_job(
             engine.FORWARD, q, v, known, inputs, forces, S=S, acceleration=a, given=given, space=space
         )
+        multipliers = space.work.multiplier.copy()
     if status != CONVERGED:
         raise mass_error(system, mass_matrix(system, q))
-    return a
+    return ConstrainedMotion(a, multipliers)
 
 
-def tree_derivatives(
+def acceleration_derivatives(
     system: System,
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike | None,
     u: Inputs,
     prescribed: ArrayLike | None,
-    given: Given = AS_DESCRIBED,
+    stabilisation: float = 0.0,
+    told: Array | None = None,
 ) -> ForwardDerivatives:
-    """`System.forward_dynamics_derivatives`, also for constant forces of loops."""
-    a = tree_acceleration(system, q, v, tau, u, prescribed, "auto", given)
+    """`System.forward_dynamics_derivatives`: of ``M a − Gᵀλ = f``, ``ë + 2 ė/T + e/T² = 0``, [002] eqs 48–51."""
+    a, multipliers = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told)
     state = arguments(system, q, v, a, u, tau)
-    known = system.known
+    known, given = system.known, Given(multipliers)
     mass = mass_matrix(system, q)
     mass[known] = mass[:, known] = 0.0
     mass[known, known] = 1.0
@@ -168,25 +197,34 @@ def tree_derivatives(
     stiffness, damping = (
         residual_tangent(system, state, weights, given) for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     )
-    unit = np.eye(system.nv)
-    for matrix in (stiffness, damping, unit):
-        matrix[known] = 0.0
-    return ForwardDerivatives(
-        a,
-        -scipy.linalg.cho_solve(factor, stiffness, check_finite=False),
-        -scipy.linalg.cho_solve(factor, damping, check_finite=False),
-        scipy.linalg.cho_solve(factor, unit, check_finite=False),
-    )
+    B = actuation_matrix(system, state[0], state[1], state[3])
+    n, m = system.nv, len(multipliers)
+    right = np.hstack([-stiffness, -damping, np.eye(n), B])
+    right[known] = 0.0
+    found = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    forces = np.zeros((m, right.shape[1]))
+    if m:
+        G = closure(system, state[0], state[1])[1]
+        kept = independent(free_rows(system, G))
+        G = np.where(known, 0.0, G[kept])
+        X = scipy.linalg.cho_solve(factor, G.T, check_finite=False)
+        factors = stabilisation_of(stabilisation)
+        target = np.zeros((len(G), right.shape[1]))
+        for k, weights in enumerate(((1.0, 0.0), (0.0, 1.0))):
+            target[:, k * n : (k + 1) * n] = -drift(system, *state[:3], weights, factors)[kept]
+        forces[kept] = np.linalg.solve(G @ X, target - G @ found)
+        found = found + X @ forces[kept]
+    split = [n, 2 * n, 3 * n]
+    return ForwardDerivatives(a, *np.split(found, split, axis=1), multipliers, *np.split(forces, split, axis=1))
 
 
 def refuse_loops(system: Core, name: str) -> None:
     """Error for what would ignore that loops are closed."""
     if len(system.loops.row):
-        loops = ", ".join(map(repr, system._robot.loops))
+        loops = ", ".join(map(repr, [*system._robot.loops, *system._robot.couplings]))
         raise ValueError(
-            f"{name} is not possible for {system.name!r}: it would ignore its loops ({loops}). Accelerations that obey them are "
-            "in Result.a of simulate; linearize and modes respect loops about an Equilibrium; residual and closure give "
-            "the equations for a solver of your own."
+            f"{name} is not possible for {system.name!r}: it would ignore its loops ({loops}). residual_tangent and closure give the "
+            "equations for a solver of your own."
         )
 
 

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from ..model.joints.constraints import UNITS as ROW_UNITS
 from ..model.links import Link, Rod
+from ..model.loops import closing_rows
 from ..model.units import FORCES
 from ..model.validate import choice, non_negative
 from . import dynamics, energy, forces, kinematics
 from .contacts import Contacts, find_contacts
 from .core import Array, Core, FrameLike, Inputs, Reference
-from .dynamics import Algorithm, ForwardDerivatives, InverseDerivatives, LinearSolver
+from .dynamics import Algorithm, ConstrainedMotion, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Momentum
 from .spatial import Companion, RodSteps, SpatialError, spatial_error, steps_of
 
@@ -252,7 +253,7 @@ class System(Core):
 
         `multipliers` are the forces of loop joints, one for each of `loop_rows`; none if left out.
         """
-        given = dynamics.with_multipliers(self, multipliers)
+        given = forces.with_multipliers(self, multipliers)
         return dynamics.residual(self, *dynamics.arguments(self, q, v, a, u, tau), given)
 
     def residual_tangent(
@@ -277,7 +278,7 @@ class System(Core):
         >>> K.shape, bool(abs(M - system.mass_matrix(rest.q)).max() < 1e-12)
         ((12, 12), True)
         """
-        given = dynamics.with_multipliers(self, multipliers)
+        given = forces.with_multipliers(self, multipliers)
         return dynamics.residual_tangent(self, dynamics.arguments(self, q, v, a, u, tau), weights, given)
 
     def solve_tangent(
@@ -311,8 +312,9 @@ class System(Core):
         u: Inputs = None,
         prescribed: ArrayLike | None = None,
         method: Algorithm = "auto",
+        stabilisation: float = 0.0,
     ) -> Array:
-        """Acceleration a (nv,) with ``M a = tau + B(q) u − Coriolis + gravity − elastic(q) − D v``.
+        """Acceleration a (nv,) with ``M a = tau + B(q) u − Coriolis + gravity − elastic(q) − D v + Gᵀλ``, where λ keeps loops closed.
 
         Parameters
         ----------
@@ -323,21 +325,50 @@ class System(Core):
         method : {"auto", "composite", "articulated"}
             "composite": form M by composite bodies and factor it, O(N³). "articulated": the articulated-body algorithm
             of [001], O(N). "auto" takes the faster one for this robot.
+        stabilisation : float
+            Time T [s] within which an open loop closes: ``ë + 2 ė/T + e/T² = 0`` (Baumgarte). With 0 it is ``ë = 0``.
 
-        Raises
-        ------
-        ValueError
-            For a robot with loops, whose accelerations also depend on the forces of its loop joints: use `simulate`, whose
-            `Result.a` obeys the loops, or `residual` and `closure` for equations of your own.
+        See Also
+        --------
+        constrained_dynamics : also the forces λ of loop joints.
 
         Examples
         --------
         >>> print(pendulum.forward_dynamics([np.pi / 2], [0.0]).round(12) + 0.0)  # it hangs
         [0.]
         """
+        return self.constrained_dynamics(
+            q, v, tau, u=u, prescribed=prescribed, method=method, stabilisation=stabilisation
+        ).a
+
+    def constrained_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        u: Inputs = None,
+        prescribed: ArrayLike | None = None,
+        method: Algorithm = "auto",
+        stabilisation: float = 0.0,
+    ) -> ConstrainedMotion:
+        """Acceleration and the forces λ of loop joints (index 1, [002] eqs 48–51), see `forward_dynamics`.
+
+        Of redundant rows, those that were described first carry the force. The state need not obey the loops. Rows that follow a
+        prescribed motion are held where and as they are.
+
+        Examples
+        --------
+        >>> bar = pl.Robot("bar")
+        >>> one = bar.add_body("one", joint=pl.Free(), shape=pl.Box(0.4, 0.02, 0.02), mass=0.1)
+        >>> nail = bar.add_loop("nail", one.at((-0.2, 0, 0)), pl.Pose(translation=(-0.2, 0, 0)), joint=pl.Spherical())
+        >>> hung = bar.compile()
+        >>> a, forces = hung.constrained_dynamics(hung.neutral(), np.zeros(6))
+        >>> print(f"{a[5]:.2f} m/s2 with {-forces[2]:.3f} N in the nail")
+        """
         choice("method", method, ("auto", "composite", "articulated"))
-        dynamics.refuse_loops(self, "forward_dynamics")
-        return dynamics.tree_acceleration(self, q, v, tau, u, prescribed, method)
+        time = non_negative("stabilisation", stabilisation, unit="s")
+        return dynamics.acceleration(self, q, v, tau, u, prescribed, method, time)
 
     def forward_dynamics_derivatives(
         self,
@@ -347,10 +378,14 @@ class System(Core):
         *,
         u: Inputs = None,
         prescribed: ArrayLike | None = None,
+        stabilisation: float = 0.0,
     ) -> ForwardDerivatives:
-        """Acceleration with ∂a/∂q, ∂a/∂v and ∂a/∂tau = M⁻¹; zero for prescribed coordinates. Not for robots with loops."""
-        dynamics.refuse_loops(self, "forward_dynamics_derivatives")
-        return dynamics.tree_derivatives(self, q, v, tau, u, prescribed)
+        """Acceleration and forces of loops with their exact derivatives by q, v, tau and u ([002] D68–D82).
+
+        ∂a/∂tau is M⁻¹ without loops; rows of prescribed coordinates are zero. On and off the manifold of closed loops.
+        """
+        time = non_negative("stabilisation", stabilisation, unit="s")
+        return dynamics.acceleration_derivatives(self, q, v, tau, u, prescribed, time)
 
     def solve_mass(self, q: ArrayLike, b: ArrayLike) -> Array:
         """M(q)⁻¹ b for a vector (nv,) or a matrix (nv, k); M is that of the tree, without loops."""
@@ -451,12 +486,12 @@ class System(Core):
     @cached_property
     def loop_rows(self) -> tuple[str, ...]:
         """Names of the scalar constraints of all loop joints (of a joint "pin" for instance ``"pin: position x"``)."""
-        return tuple(f"{name}: {what}" for name, loop in self._robot.loops.items() for _k, _d, what in loop.rows())
+        return tuple(f"{name}: {what}" for name, (_kind, _data, what), _motion in closing_rows(self._robot))
 
     @property
     def multiplier_units(self) -> tuple[str, ...]:
         """Units of the forces of loop joints, in the order of `loop_rows`."""
-        kinds = (kind for loop in self._robot.loops.values() for kind, _data, _what in loop.rows())
+        kinds = (kind for _name, (kind, _data, _what), _motion in closing_rows(self._robot))
         return tuple(FORCES[ROW_UNITS[kind]] for kind in kinds)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Array, Array]:
@@ -537,7 +572,7 @@ class System(Core):
         >>> print(f"{100 * error.value:.1f} % of the length. {error.advice(1e-3)}")
         0.6 % of the length. Use points=7 instead of 4 for rod 'arm'.
         """
-        return spatial_error(self, self.check_q(q), u, dynamics.with_multipliers(self, multipliers))
+        return spatial_error(self, self.check_q(q), u, forces.with_multipliers(self, multipliers))
 
     @cached_property
     def companion(self) -> Companion:

@@ -34,6 +34,7 @@ class Given(NamedTuple):
     gravity: float = 1.0  # factor on gravity
     share: float = 1.0  # factor on constant wrenches
     hold: Array | None = None  # (tendons, 4) where a step prescribes the length of a tendon (`kernels.slots`); none
+    told: Array | None = None  # (loop rows, 3) value, rate, acceleration that rows of loop joints follow; zero
 
 
 AS_DESCRIBED = Given()
@@ -77,7 +78,7 @@ class Workspace:
         self._given[:] = self._blank
         if given is AS_DESCRIBED:
             return
-        multipliers, gravity, share, hold = given
+        multipliers, gravity, share, hold, told = given
         if multipliers is not None:
             self.work.multiplier[:] = multipliers
         if gravity != 1.0:
@@ -85,6 +86,8 @@ class Workspace:
         self.work.share[0] = share
         if hold is not None:
             self.work.hold[:] = hold
+        if told is not None:
+            self.work.told[:] = told
 
     def __enter__(self) -> Workspace:
         """Ready for a kernel."""

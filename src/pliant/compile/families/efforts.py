@@ -7,25 +7,37 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.loads.efforts import Efforts, apply_efforts
-from ...model.actuators import InternalStress, Motor
+from ...kernels.loads.efforts import EFFORT_WIDTH, Efforts, apply_efforts
+from ...model.actuators import InternalStress, Motor, Stop
 from ...model.links import Link, Rod
 from ...model.robot import Robot
 from ...model.units import Input
 from ..family import Density, Family
 from ..places import Places, as_rows
 
-__all__ = ["EFFORTS"]
+__all__ = ["EFFORTS", "motor_law", "stop_law"]
+
+
+def motor_law(motor: Motor) -> list[float]:
+    """Numbers of the kernel's law, see `kernels.loads.efforts`."""
+    gain = {"torque": 1.0, "position": motor.kp, "velocity": motor.kd}[motor.control]
+    return [gain, motor.kp, motor.kd, motor.limit, 0.0, 0.0, 0.0]
+
+
+def stop_law(stop: Stop) -> list[float]:
+    """Likewise of a stop."""
+    return [0.0, stop.stiffness, stop.dissipation, np.inf, stop.lower, stop.upper, 1.0]
 
 
 class _Efforts(Family):
     name = "efforts"
     apply = staticmethod(apply_efforts)
-    descriptions = (Motor, InternalStress)
+    descriptions = (Motor, Stop, InternalStress)
 
     def inputs(self, robot: Robot) -> Iterable[Input]:
         for name, motor in robot.motors.items():
-            yield Input(name, motor.input_unit(robot.link(motor.link).joint))
+            if motor.link not in robot.loops:
+                yield Input(name, motor.input_unit(robot.link(motor.link).joint))
         for name, stress in robot.stresses.items():
             yield Input(name, stress.input_unit)
 
@@ -38,12 +50,16 @@ class _Efforts(Family):
         place, data = [], []
         robot = places.robot
         for name, motor in robot.motors.items():
-            link = robot.link(motor.link)
-            v = places.v0[motor.link] + motor.dof
-            q = places.q0[motor.link] + (motor.dof if link.joint.group is None else 0)
-            gain = {"torque": 1.0, "position": motor.kp, "velocity": motor.kd}[motor.control]
-            place.append([inputs.index(name), v, q])
-            data.append([gain, motor.kp, motor.kd, motor.limit])
+            if motor.link not in robot.loops:
+                link = robot.link(motor.link)
+                v = places.v0[motor.link] + motor.dof
+                q = places.q0[motor.link] + (motor.dof if link.joint.group is None else 0)
+                place.append([inputs.index(name), v, q])
+                data.append(motor_law(motor))
+        for stop in robot.stops.values():
+            if stop.link not in robot.loops:
+                place.append([-1, places.v0[stop.link] + stop.dof, places.q0[stop.link] + stop.dof])
+                data.append(stop_law(stop))
         for name, stress in robot.stresses.items():
             link, rod, grid = places.rod(stress.rod)
             at = grid.weights > 0
@@ -52,8 +68,8 @@ class _Efforts(Family):
             for i, gain in enumerate(gains):
                 if gain != 0.0:
                     place.append([inputs.index(name), places.strain_v(link) + i, places.strain_q(link) + i])
-                    data.append([gain, 0.0, 0.0, np.inf])
-        return Efforts(place=as_rows(place, 3, np.int64), data=as_rows(data, 4))
+                    data.append([gain, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0])
+        return Efforts(place=as_rows(place, 3, np.int64), data=as_rows(data, EFFORT_WIDTH))
 
     def between(self, tables: Efforts) -> NDArray[np.int64]:
         return np.zeros((0, 2), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Loop joints → their frames and rows."""
+"""Loop joints and couplings → frames, rows, and what acts on the coordinates of loop joints."""
 
 from __future__ import annotations
 
@@ -7,60 +7,131 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.loads.loops import ANGLE, HELIX, JOINT_FIRST, POINT, Loops, apply_loops, closures
+from ...kernels.loads.efforts import E_KD, EFFORT_WIDTH
+from ...kernels.loads.loops import JOINT_FIRST, Loops, apply_loops, closures
+from ...kernels.loads.rows import ANGLE, COUPLING, DISTANCE, HEIGHT, LOG, POINT, ROLL, ROW_WIDTH, SKATE, SPIN, TURN
+from ...model.joints.constraints import Constraint
 from ...model.links import Frame
-from ...model.loops import Loop
+from ...model.loops import Coupling, Loop, loop_rows
 from ...model.robot import Robot
+from ...model.units import Input
 from ..family import Family
 from ..places import Places, as_rows
+from .efforts import motor_law, stop_law
 
 __all__ = ["LOOPS"]
 
-_KINDS = {"point": POINT, "angle": ANGLE, "helix": HELIX}
+_KINDS = {
+    "point": POINT,
+    "angle": ANGLE,
+    "turn": TURN,
+    "thread": TURN,
+    "distance": DISTANCE,
+    "height": HEIGHT,
+    "roll": ROLL,
+    "skate": SKATE,
+    "spin": SPIN,
+    "log": LOG,
+    "coupling": COUPLING,
+}
+
+
+def _drives(robot: Robot, name: str) -> list[tuple[Constraint, str | None, list[float]]]:
+    """What acts on the coordinates of a loop joint: row, input, law."""
+    loop = robot.loops[name]
+    out: list[tuple[Constraint, str | None, list[float]]] = [
+        (row, None, [0.0, k, c, np.inf, rest, rest, 0.0]) for row, k, c, rest in loop.springs()
+    ]
+    for motor_name, motor in robot.motors.items():
+        if motor.link == name:
+            out.append((loop.coordinates()[motor.dof], motor_name, motor_law(motor)))
+    for stop in robot.stops.values():
+        if stop.link == name:
+            out.append((loop.coordinates()[stop.dof], None, stop_law(stop)))
+    return [(_about(row, law), source, law) for row, source, law in out]
+
+
+def _about(row: Constraint, law: list[float]) -> Constraint:
+    """An angle that counts from the middle of where its spring is slack, so that it jumps as far from there as it can."""
+    kind, data, what = row
+    ends = [x for x in law[4:6] if np.isfinite(x)]
+    if kind != "turn" or not ends or not any(ends):
+        return row
+    data = data.copy()
+    data[15] = middle = float(np.mean(ends))
+    law[4:6] = [x - middle for x in law[4:6]]
+    return kind, data, what
 
 
 class _Loops(Family):
     name = "loops"
     unit = closures
     apply = staticmethod(apply_loops)
-    descriptions = (Loop,)
+    descriptions = (Loop, Coupling)
+
+    def inputs(self, robot: Robot) -> Iterable[Input]:
+        for name, motor in robot.motors.items():
+            if motor.link in robot.loops:
+                yield Input(name, motor.input_unit(robot.loops[motor.link].joint))
 
     def frames(self, robot: Robot) -> Iterable[Frame]:
         return [frame for loop in robot.loops.values() for frame in (loop.a, loop.b)]
 
     def tables(self, places: Places, inputs: Sequence[str]) -> Loops:
-        joint, place, data = [], [], []
+        robot = places.robot
+        joint, place, data, drive, coordinate, law = [], [], [], [], [], []
         row: list[list[int]] = []
-        for loop in places.robot.loops.values():
+        term: list[list[int]] = []
+        ratio: list[float] = []
+        for name, loop in robot.loops.items():
             a, b = places.anchor(loop.a), places.anchor(loop.b)
-            rows = loop.rows()
-            joint.append([a.step, b.step, len(row), len(row) + len(rows)])
+            rows, drives = loop_rows(robot, name), _drives(robot, name)
+            joint.append([a.step, b.step, len(row), len(row) + len(rows), len(drive), len(drive) + len(drives)])
             place.append(
                 [*a.offset.rotation.ravel(), *a.offset.translation, *b.offset.rotation.ravel(), *b.offset.translation]
             )
-            row += [[int(_KINDS[kind])] for kind, _numbers, _what in rows]
-            data += [numbers for _kind, numbers, _what in rows]
+            row += [[int(_KINDS[kind]), 0, 0] for (kind, _numbers, _what), _motion in rows]
+            data += [numbers for (_kind, numbers, _what), _motion in rows]
+            drive += [[int(_KINDS[kind[0]]), -1 if own is None else inputs.index(own)] for kind, own, _law in drives]
+            coordinate += [numbers for (_kind, numbers, _what), _own, _law in drives]
+            law += [numbers for _row, _own, numbers in drives]
+        for coupling in robot.couplings.values():
+            first = len(term)
+            term += [[places.q0[link] + dof, places.v0[link] + dof] for link, dof, _ratio in coupling.terms]
+            ratio += [value for _link, _dof, value in coupling.terms]
+            row.append([int(COUPLING), first, len(term)])
+            data.append(coupling.row()[1])
         return Loops(
-            joint=as_rows(joint, 4, np.int64),
+            joint=as_rows(joint, 6, np.int64),
             place=as_rows(place, 24),
-            row=as_rows(row, 1, np.int64),
-            data=as_rows(data, 10),
+            row=as_rows(row, 3, np.int64),
+            data=as_rows(data, ROW_WIDTH),
+            term=as_rows(term, 2, np.int64),
+            ratio=np.array(ratio, dtype=float),
+            drive=as_rows(drive, 2, np.int64),
+            coordinate=as_rows(coordinate, ROW_WIDTH),
+            law=as_rows(law, EFFORT_WIDTH),
         )
+
+    def present(self, tables: Loops) -> bool:
+        return len(tables.row) > 0
 
     def steps(self, tables: Loops) -> NDArray[np.int64]:
         return tables.joint[:, :JOINT_FIRST].ravel()
 
     def depends_on_velocity(self, tables: Loops) -> bool:
-        return False
+        return bool(np.any(tables.law[:, E_KD]))
 
     def couples(self, tables: Loops) -> str:
-        return "loop joints connect its branches" if len(tables.joint) else ""
+        if len(tables.joint):
+            return "loop joints connect its branches"
+        return "couplings connect its joints" if len(tables.row) else ""
 
     def between(self, tables: Loops) -> NDArray[np.int64]:
         return tables.joint[:, :2]
 
     def keeps_potential(self, tables: Loops) -> bool:
-        return True
+        return not np.any(np.isin(tables.drive[:, 0], [SPIN]))
 
     def work_sizes(self, tables: Loops) -> dict[str, int]:
         return {"loop_rows": len(tables.row)}

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._jit import inline, routine
 from ..algebra.dual import get3, get9, mv, vadd, vcross
-from ..layout import COL0, COLS, FW, KIND, PARENT, PE, RE, ROD, S_BLOCK, S_PHI, VE
+from ..layout import COL0, COLS, FW, KIND, PARENT, PE, RE, ROD, S_BLOCK, S_PHI, VE, W_PLANE
 
 N0, N1, N3 = (
     np.int64(0),
@@ -224,6 +224,32 @@ def step_columns(t, work, i, J, R):
             for r in range(6):
                 J[r, col] += work.ends[0, r, k]
                 R[r, col] += work.ends[1, r, k]
+        b = block[PARENT]
+
+
+@routine
+def acceleration_columns(t, work, i, W):
+    """Mixed columns cq W + cv Y of a step, as `step_columns` (after `rod_columns` with nm = 1); zero for the world."""
+    for r in range(6):
+        for k in range(W.shape[1]):
+            W[r, k] = 0.0
+    if i < 0:
+        return
+    b = t.step[i, S_BLOCK]
+    block = t.block[b]
+    if block[KIND] == ROD:
+        o = 3 * t.step[i, S_PHI]
+        for k in range(block[COLS]):
+            col = t.col_v[block[COL0] + k]
+            for r in range(6):
+                W[r, col] += work.wide2[r, o + k]
+        b = block[PARENT]
+    while b >= 0:
+        block = t.block[b]
+        for k in range(block[COL0], block[COL0] + block[COLS]):
+            col = t.col_v[k]
+            for r in range(6):
+                W[r, col] += work.ends[W_PLANE, r, k]
         b = block[PARENT]
 
 

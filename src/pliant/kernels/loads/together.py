@@ -23,11 +23,22 @@ from ..groups import (
     unpack_units,
     unpack_wrenches,
 )
-from ..layout import MESSAGE_COUNT, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_GAP, MESSAGE_SIZE, NO, YES
+from ..layout import (
+    MESSAGE_COUNT,
+    MESSAGE_CQ,
+    MESSAGE_CV,
+    MESSAGE_ENERGY,
+    MESSAGE_GAP,
+    MESSAGE_RATE,
+    MESSAGE_SIZE,
+    MESSAGE_VALUE,
+    NO,
+    YES,
+)
 from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, effort, effort_potential
 from .law import add_projection
 from .tendons import add_line_gradients, add_line_tangents, add_lines, line_lengths, line_potential, set_plain_tensions
-from .units import CLOSURE, ENERGY, FORCES, GENERALISED, INPUTS, LENGTHS, MATRICES, TANGENT, TOUCHES, VALUES
+from .units import CLOSURE, DRIFT, ENERGY, FORCES, GENERALISED, INPUTS, LENGTHS, MATRICES, TANGENT, TOUCHES, VALUES
 from .wrenches import P_INPUT, P_KIND, P_STEP, subtract_wrenches, wrench_at, wrench_potential, wrench_tangents
 
 
@@ -110,7 +121,7 @@ def load_potential(work, loads, q, u):
         energy += part
         size += parts
     if ints[HAS_EFFORTS] > 0:
-        part, parts = effort_potential(unpack_efforts(ints, floats), q, u, work.zero)
+        part, parts = effort_potential(unpack_efforts(ints, floats), q, u)
         energy += part
         size += parts
     if ints[HAS_WRENCHES] > 0:
@@ -145,9 +156,9 @@ def input_columns(t, work, loads, q, v, u, B):
     if ints[HAS_EFFORTS] > 0:
         efforts = unpack_efforts(ints, floats)
         for k in range(efforts.place.shape[0]):
-            _f, free = effort(efforts, k, q, v, u)
-            if free:
-                B[efforts.place[k, E_INPUT], efforts.place[k, E_V]] += efforts.data[k, E_GAIN]
+            _f, _fs, _fr, free = effort(efforts, k, q, v, u)
+            if efforts.place[k, E_INPUT] >= 0:
+                B[efforts.place[k, E_INPUT], efforts.place[k, E_V]] += free * efforts.data[k, E_GAIN]
     if ints[HAS_WRENCHES] > 0:
         add_wrench_columns(t, work, unpack_wrenches(ints, floats), B)
     ask_units(loads, INPUTS, q, v, u, B)
@@ -180,6 +191,16 @@ def loop_values(loads, q, v, u, out):
 def loop_closure(loads, q, v, u, G):
     """The same, and derivatives of the values into G (rows, nv); needs the steps' columns."""
     ask_units(loads, CLOSURE, q, v, u, G)
+
+
+@routine
+def loop_drift(work, loads, q, v, u, cq, cv, rate, value, out):
+    """Derivatives of ë + rate · ė + value · e of loop joints, weighted by cq and cv as the steps' columns are, into out (rows, nv)."""
+    work.message[MESSAGE_CQ] = cq
+    work.message[MESSAGE_CV] = cv
+    work.message[MESSAGE_RATE] = rate
+    work.message[MESSAGE_VALUE] = value
+    ask_units(loads, DRIFT, q, v, u, out)
 
 
 @routine

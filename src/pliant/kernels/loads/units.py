@@ -19,6 +19,8 @@ velocities and inputs. It is called for the tasks that it names:
 * LENGTHS: lengths of tendons into work.tension, their derivatives into `out` (tendons, nv);
 * VALUES: values, rates and accelerations of loop joints into work.closure;
 * CLOSURE: these, and their derivatives into `out` (rows, nv);
+* DRIFT: derivatives of ë + rate · ė + value · e of loop joints into `out` (rows, nv), with the weights of TANGENT and the factors
+  work.message[MESSAGE_RATE] and [MESSAGE_VALUE];
 * TOUCHES: contacts into the rows of `out`, also those apart by less than work.message[MESSAGE_GAP]; their number into
   [MESSAGE_COUNT].
 """
@@ -33,8 +35,8 @@ from ..._jit import managed, routine
 from ..groups import unpack_tables, unpack_work
 from ..packing import unpacker
 
-FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES = (
-    np.int64(k) for k in range(10)
+FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES, DRIFT = (
+    np.int64(k) for k in range(11)
 )
 
 

@@ -14,7 +14,7 @@ from ..._jit import routine
 from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
 from ..layout import COL0, COLS, FW, J_PLANE, PSTEP, R_PLANE, W_PLANE, YES
-from ..loads.efforts import E_KD, E_KP, effort
+from ..loads.efforts import effort
 from ..loads.internal import spring
 from ..loads.tendons import L_PHI, L_V, line_stiffness
 from ..recursion.composite import all_jacobians, mass_terms
@@ -76,9 +76,8 @@ def add_local_terms(t, work, c, loads, fronts, q, v, u, cv, S):
     if ints[HAS_EFFORTS] > 0:
         efforts = unpack_efforts(ints, floats)
         for k in range(efforts.place.shape[0]):
-            _f, below_limit = effort(efforts, k, q, v, u)
-            if below_limit:
-                S[fronts.effort[k, 0], fronts.effort[k, 1]] += efforts.data[k, E_KP] + cv * efforts.data[k, E_KD]
+            _f, fs, fr, _free = effort(efforts, k, q, v, u)
+            S[fronts.effort[k, 0], fronts.effort[k, 1]] -= fs + cv * fr
 
 
 @routine

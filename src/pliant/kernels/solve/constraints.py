@@ -86,7 +86,7 @@ def solve_small(A, n, last):
 def correct_constraints(c, work, loads, q, v, u, level, g, step):
     """Change the step S⁻¹(−r) so that constraints are met, and the tensions in u and multipliers with it.
 
-    `level` says which ones (POSITIONS, RATES), g is Δq / Δv. Returns the largest violation before the step and the largest
+    `level` says which ones (POSITIONS, RATES), g is Δq / Δv; rows that are rates without a value are kept as such in either case. Returns the largest violation before the step and the largest
     relative change of a force.
     """
     worst = distribute(c, work, loads, q, v, u, level, g, step)
@@ -135,9 +135,9 @@ def distribute(c, work, loads, q, v, u, level, g, step):
     for k in range(m):
         if choice[k] == 0.0:
             continue
-        if level == POSITIONS:
+        if level == POSITIONS and (k < n or work.closure[k - n, 3] == 0.0):
             gap = work.tension[k, T_LENGTH] - hold[k, HOLD_LENGTH] if k < n else work.closure[k - n, 0]
-        else:
+        else:  # also of rows that have no value
             gap = g * (work.tension[k, T_RATE] - hold[k, HOLD_RATE] if k < n else work.closure[k - n, 1])
         worst = max(worst, abs(gap))
         if choice[k] < 0.0:
@@ -176,7 +176,7 @@ def project(problem, q, v, spare):
     for _ in range(8):
         forward(t, q, v, work.zero, work)
         clear(spare)
-        new = distribute(c, work, loads, q, v, u, POSITIONS, 1.0, spare)
+        new = distribute(c, work, loads, q, v, u, POSITIONS, 0.0, spare)
         if not new < gap:
             break
         gap = new

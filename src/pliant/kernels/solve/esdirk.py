@@ -154,6 +154,10 @@ def begin_stage(problem, tape, i, h):
                 base[0, k] += f * A[k]
                 base[1, k] += f * K[k]
     m = work.hold.shape[0]
+    told, rows = nq + 2 * nv + 2 * m, work.told.shape[0]
+    for k in range(rows):
+        work.told[k, 0] = tape.known[i, told + k]
+        work.told[k, 1] = tape.known[i, told + rows + k]
     if m > 0:
         law = unpack_tendons(loads[0], loads[1]).law
         lengths = tape.known[i, nq + 2 * nv :]

@@ -122,7 +122,7 @@ def correct(problem, end, factors, held, cv, ca):
     solve_tangent(t, c, fronts, factors, step)
     gap, change = 0.0, 0.0
     if held:
-        gap, change = correct_constraints(c, work, loads, end.q, end.v, u, POSITIONS, 1.0, step)
+        gap, change = correct_constraints(c, work, loads, end.q, end.v, u, POSITIONS, 1.0 / cv, step)
     for k in range(step.shape[0]):
         move[k] += step[k]
         end.v[k] += cv * step[k]

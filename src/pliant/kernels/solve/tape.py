@@ -21,7 +21,7 @@ class Tape(NamedTuple):
     tableau: F2  # (s + 2, s) rows of a, then b − b̂ and c
     times: F1  # (s,) of the stages [s]
     inputs: F2  # (s, nu + nv) inputs and further generalised forces at the stages
-    known: F2  # (s, nq + 2 nv + 2 tendons) prescribed coordinates, velocities, accelerations; lengths of tendons, their rates
+    known: F2  # (s, nq + 2 nv + 2 tendons + 2 loop rows) prescribed coordinates, velocities, accelerations; lengths of tendons, their rates; what loops follow, its rates
     q: F2  # (s, nq) the stages: coordinates
     v: F2  # (s, nv) velocities
     a: F2  # (s, nv) accelerations

@@ -13,6 +13,7 @@ from .groups import POSE, ROTATION, Group
 from .helical import Helical
 from .planar import Planar
 from .prismatic import Prismatic
+from .restraints import Distance, Restraint, Rolling, Rows, Skate, Slot
 from .revolute import Revolute
 from .spherical import Spherical
 from .universal import Universal
@@ -20,8 +21,10 @@ from .universal import Universal
 __all__ = [
     "JOINTS",
     "POSE",
+    "RESTRAINTS",
     "ROTATION",
     "Cylindrical",
+    "Distance",
     "Fixed",
     "Free",
     "Group",
@@ -29,7 +32,12 @@ __all__ = [
     "Joint",
     "Planar",
     "Prismatic",
+    "Restraint",
     "Revolute",
+    "Rolling",
+    "Rows",
+    "Skate",
+    "Slot",
     "Spherical",
     "Universal",
     "slide",
@@ -48,3 +56,6 @@ JOINTS: tuple[type[Joint], ...] = (
     Free,
 )
 """All joints that the package brings."""
+
+RESTRAINTS: tuple[type[Restraint], ...] = (Rows, Slot, Distance, Rolling, Skate)
+"""What only closes loops."""

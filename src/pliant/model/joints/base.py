@@ -68,6 +68,8 @@ class Joint:
     ----------
     group : Group or None
         The group it moves on; None for a chain of screws.
+    closes_only : bool
+        Whether it only closes loops, and carries no link; see `Restraint`.
     axes : tuple of str
         Fields that are directions: ``"x"``, ``"-z"``, … or a vector; they are stored as unit vectors.
     kind : {"fixed", "screws", "spherical", "free"}
@@ -87,6 +89,7 @@ class Joint:
     rest: float | ArrayLike | Pose | None = None
 
     group: ClassVar[Group | None] = None
+    closes_only: ClassVar[bool] = False
     axes: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[Kind] = "screws"
     dof_names: ClassVar[tuple[str, ...]] = ()
@@ -118,12 +121,15 @@ class Joint:
         if type(self) is Joint:
             raise TypeError("Joint is only a base class: use Fixed, Revolute, Prismatic, Helical, … Free.")
         for name in self.axes:
-            axis = unit_axis(f"{type(self).__name__}.{name}", getattr(self, name))
-            object.__setattr__(self, name, _frozen(axis))
+            object.__setattr__(self, name, self._read_axis(name))
         object.__setattr__(self, "stiffness", self._read_coefficients("stiffness"))
         object.__setattr__(self, "damping", self._read_coefficients("damping"))
         if self.rest is not None:
             object.__setattr__(self, "rest", _frozen(self._read_rest(f"{type(self).__name__}.rest")))
+
+    def _read_axis(self, name: str) -> Any:
+        """A direction as a unit vector that cannot be written."""
+        return _frozen(unit_axis(f"{type(self).__name__}.{name}", getattr(self, name)))
 
     def _read_coefficients(self, name: str) -> Any:
         """Check a scalar, one number per dof, or (on a group) a symmetric positive semidefinite matrix."""
@@ -172,6 +178,13 @@ class Joint:
 
     def constraints(self) -> list[Constraint]:
         """What the joint forbids where it closes a loop; see `pliant.model.joints.constraints`."""
+        raise NotImplementedError
+
+    def coordinates(self) -> list[Constraint]:
+        """Its coordinates where it closes a loop, one for each degree of freedom; see `pliant.model.joints.constraints`.
+
+        Of a joint on a group these are rates, which no single numbers go with.
+        """
         raise NotImplementedError
 
     def _square(self, value: Any) -> Array:

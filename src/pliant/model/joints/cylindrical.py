@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..pose import AxisLike
 from .base import Array, Joint, slide, turn
-from .constraints import Constraint, offsets, tilts
+from .constraints import Constraint, offsets, point, tilts, turning
 
 __all__ = ["Cylindrical"]
 
@@ -39,3 +39,8 @@ class Cylindrical(Joint):
         """Both tilts of the axis, and both offsets from it."""
         axis = self.screws[0][:3]
         return [*tilts(axis), *offsets(axis)]
+
+    def coordinates(self) -> list[Constraint]:
+        """The angle, between ± half a turn, and the displacement."""
+        axis = self.screws[0][:3]
+        return [turning(axis, "angle"), point(axis, "displacement")]

@@ -29,3 +29,7 @@ class Fixed(Joint):
     def constraints(self) -> list[Constraint]:
         """Everything."""
         return [*positions(), *rotations()]
+
+    def coordinates(self) -> list[Constraint]:
+        """None."""
+        return []

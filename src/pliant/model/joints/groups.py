@@ -91,6 +91,10 @@ class Group:
         """A velocity (nv,) as a twist (6,) of SE(3), of which the group is a part."""
         return np.concatenate([v, np.zeros(6 - self.nv)])
 
+    def matrix(self, q: ArrayLike) -> Array:
+        """The rotation matrix (3, 3) of coordinates q (nq,)."""
+        return _rotation(np.asarray(q, dtype=float))
+
     # -- q as ordinary numbers, for solvers of ordinary differential equations ---------------------------------------
 
     def rates(self, q: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from .. import validate
 from ..pose import AxisLike
 from .base import Array, Joint, turn
-from .constraints import Constraint, offsets, thread, tilts
+from .constraints import Constraint, offsets, thread, tilts, turning
 
 __all__ = ["Helical"]
 
@@ -49,3 +49,7 @@ class Helical(Joint):
         """Both tilts of the axis, both offsets from it, and what ties the displacement to the angle."""
         axis = self.screws[0][:3]
         return [*tilts(axis), *offsets(axis), thread(axis, self.pitch)]
+
+    def coordinates(self) -> list[Constraint]:
+        """The angle, between ± half a turn."""
+        return [turning(self.screws[0][:3], "angle")]

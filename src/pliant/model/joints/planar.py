@@ -9,7 +9,7 @@ import numpy as np
 
 from ..pose import AxisLike
 from .base import Array, Joint, slide, turn
-from .constraints import Constraint, point, tilts
+from .constraints import Constraint, point, tilts, turning
 
 __all__ = ["Planar"]
 
@@ -54,3 +54,9 @@ class Planar(Joint):
         """Both tilts of the normal, and the height."""
         normal = self.screws[2][:3]
         return [*tilts(normal), point(normal, "height")]
+
+    def coordinates(self) -> list[Constraint]:
+        """Both displacements, and the angle between ± half a turn."""
+        first, second = self.in_plane_axes
+        normal = self.screws[2][:3]
+        return [point(first, "displacement1"), point(second, "displacement2"), turning(normal, "angle")]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..pose import AxisLike
 from .base import Array, Joint, slide
-from .constraints import Constraint, offsets, rotations
+from .constraints import Constraint, offsets, point, rotations
 
 __all__ = ["Prismatic"]
 
@@ -44,3 +44,7 @@ class Prismatic(Joint):
     def constraints(self) -> list[Constraint]:
         """Both offsets from the axis, and all of the rotation."""
         return [*offsets(self.screws[0][3:]), *rotations()]
+
+    def coordinates(self) -> list[Constraint]:
+        """The displacement."""
+        return [point(self.screws[0][3:], "displacement")]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..pose import AxisLike
 from .base import Array, Joint, turn
-from .constraints import Constraint, positions, tilts
+from .constraints import Constraint, positions, tilts, turning
 
 __all__ = ["Revolute"]
 
@@ -45,3 +45,7 @@ class Revolute(Joint):
     def constraints(self) -> list[Constraint]:
         """All of the position, and both tilts of the axis."""
         return [*positions(), *tilts(self.screws[0][:3])]
+
+    def coordinates(self) -> list[Constraint]:
+        """The angle, between ± half a turn."""
+        return [turning(self.screws[0][:3], "angle")]

@@ -10,7 +10,7 @@ import numpy as np
 from .. import validate
 from ..pose import Pose, unit_quaternion
 from .base import Array, Joint
-from .constraints import Constraint, positions
+from .constraints import Constraint, positions, spin
 from .groups import ROTATION, Group
 
 __all__ = ["Spherical"]
@@ -53,3 +53,7 @@ class Spherical(Joint):
     def constraints(self) -> list[Constraint]:
         """All of the position."""
         return positions()
+
+    def coordinates(self) -> list[Constraint]:
+        """The angular velocities about the axes of what it carries."""
+        return [spin(axis, name) for axis, name in zip(np.eye(3), self.dof_names)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..pose import AxisLike
 from .base import Array, Joint, turn
-from .constraints import Constraint, angle, positions
+from .constraints import Constraint, angle, counter_direction, direction, positions
 
 __all__ = ["Universal"]
 
@@ -64,3 +64,8 @@ class Universal(Joint):
         """All of the position, and the angle between the axes."""
         first, second = self.screws
         return [*positions(), angle(first[:3], second[:3], "angle of the axes")]
+
+    def coordinates(self) -> list[Constraint]:
+        """Both angles, between ± half a turn."""
+        first, second = (screw[:3] for screw in self.screws)
+        return [direction(first, second, "angle1"), counter_direction(second, first, "angle2")]

@@ -35,7 +35,7 @@ class _Alpha(Integrator):
         known = np.zeros(system.nv)
         self.motion.joints_at(t, q, v, known)
         if system.loop_rows:
-            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known)
+            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known, told=self.motion.told_at(t))
         else:
             a, self.multipliers = system.forward_dynamics(q, v, tau, u=u, prescribed=known), np.zeros(0)
         if not np.all(np.isfinite(a)):
@@ -73,8 +73,9 @@ class _Alpha(Integrator):
         if not self.motion.active:
             return self._core.try_step(h, u, tau, self.multipliers)
         self.motion.joints_at(t, *self._core.new)
+        told = self.motion.told_at(t)
         if not self.motion.tendons:
-            return self._core.try_step(h, u, tau, self.multipliers)
+            return self._core.try_step(h, u, tau, self.multipliers, told=told)
         pushes = self.motion.pushes
         hold, forces = np.zeros((len(self.system.tendons.law), 4)), self.multipliers
         lengths = self.motion.lengths_at(t)
@@ -87,7 +88,7 @@ class _Alpha(Integrator):
             for k, length in lengths.items():
                 u[indices[k]] = 0.0 if k in slack else self.tensions[indices[k]]
                 hold[k] = float(k not in slack), length, 0.0, 0.0
-            status, error = self._core.try_step(h, u, tau, forces, hold)
+            status, error = self._core.try_step(h, u, tau, forces, hold, told)
             if status != "ok":
                 return status, error
             pulled = {k for k in lengths if k not in slack and not pushes[k] and u[indices[k]] < 0.0}
@@ -114,7 +115,7 @@ class _Alpha(Integrator):
         if len(self.multipliers):
             self.multipliers = self._core.multipliers
             if self.project:
-                self._core.v[:] = consistent_velocity(self.system, self.q, self.v)
+                self._core.v[:] = consistent_velocity(self.system, self.q, self.v, self.motion.told_at(t))
         if self.motion.tendons:
             self.tensions = self._found
 

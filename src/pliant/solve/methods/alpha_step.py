@@ -94,11 +94,17 @@ class AlphaStepper:
         self.tally: Counter[tuple[int, bool]] | None = None  # which coordinate limits the steps, while someone asks
 
     def try_step(
-        self, h: float, u: Array, tau: Array, multipliers: Array, hold: Array | None = None
+        self,
+        h: float,
+        u: Array,
+        tau: Array,
+        multipliers: Array,
+        hold: Array | None = None,
+        told: Array | None = None,
     ) -> tuple[str, float]:
         """Compute a step without accepting it: ("ok" | "singular" | "diverged", error in units of the tolerance).
 
-        Forces of loops start from `multipliers`; `hold` is that of `Given`.
+        Forces of loops start from `multipliers`; `hold` and `told` are those of `Given`.
         """
         if self._h not in (0.0, h):
             # the auxiliary acceleration lags by a fraction of the step: keep it consistent when h changes
@@ -108,7 +114,7 @@ class AlphaStepper:
         p[slots.OPTION_H] = h
         p[slots.REPORT_ITERATIONS : slots.MEMORY_FACTORS] = 0.0
         space = self._space
-        space.prepare(Given(multipliers, hold=hold))
+        space.prepare(Given(multipliers, hold=hold, told=told))
         self._tape[: self.system.nv] = self.b
         status = engine.run(
             engine.ALPHA, *space.packed, self.q, self.v, self.a, u, tau, p, self._S, space.pivot, *self._new[:3], space.pivot,

@@ -100,7 +100,7 @@ class Marching(Integrator):
             tableau=np.vstack([self.tableau.a, self.tableau.b - self.tableau.b_hat, self.tableau.c]),
             times=np.zeros(s),
             inputs=np.tile(program.constant, (s, 1)),
-            known=np.zeros((s, nq + 2 * nv + 2 * tendons)),
+            known=np.zeros((s, nq + 2 * nv + 2 * tendons + 2 * loops)),
             q=np.zeros((s, nq)),
             v=np.zeros((s, nv)),
             a=np.zeros((s, nv)),
@@ -229,6 +229,9 @@ class Marching(Integrator):
         for k, (length, rate) in self.motion.cables_at(t).items():
             row[nq + 2 * nv + k] = length
             row[nq + 2 * nv + m + k] = rate
+        told = self.motion.told_at(t)
+        if told is not None:
+            row[nq + 2 * nv + 2 * m :] = told[:, :2].T.ravel()
 
     # ------------------------------------------------------------ starting
 
@@ -244,7 +247,7 @@ class Marching(Integrator):
         known = np.zeros(system.nv)
         self.motion.joints_at(t, q, v, known)
         if system.loop_rows:
-            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known)
+            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known, told=self.motion.told_at(t))
         else:
             a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
         if not np.all(np.isfinite(a)):
@@ -267,7 +270,7 @@ class Marching(Integrator):
         for k, index in zip(self.motion.cables_at(t), self.tensions):
             pushes = self.motion.pushes[k]
             hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
-        self._space.prepare(Given(self.multipliers, hold=hold))
+        self._space.prepare(Given(self.multipliers, hold=hold, told=self.motion.told_at(t)))
         tape.weights[2] = self._frequencies(q, u, tau)
         p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
         p[slots.MARCH_RATE] = 1.0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...system import Algorithm, LinearSolver, System
-from ..closure import constrained_acceleration
+from ...system.dynamics import acceleration, acceleration_derivatives
 from ..crawl import Clock
 from ..drive import Drive
 from ..motion import MotionSet
@@ -74,21 +74,18 @@ class ChartedODE:
         out[self._q_of] = v[self._v_of]
         for joint in self.system.manifold_joints:
             out[joint.q] = joint.group.rates(q[joint.q]) @ v[joint.v]
-        if len(self.multipliers):
-            a, self.multipliers = constrained_acceleration(self.system, q, v, u, tau, known, self.baumgarte)
-        else:
-            a = self.system.forward_dynamics(q, v, tau, u=u, prescribed=known, method=self._algorithm)
+        told = self.motion.told_at(t)
+        a, self.multipliers = acceleration(self.system, q, v, tau, u, known, self._algorithm, self.baumgarte, told)
         out[self.system.nq :] = a
         return out
 
     def jacobian(self, t: float, y: Array) -> Array:
-        """∂ẏ/∂y, exact for inputs that do not depend on the state; with loops by differences."""
-        if len(self.multipliers):
-            return self._differences(t, y)
+        """∂ẏ/∂y, exact for inputs that do not depend on the state."""
         nq, nv = self.system.nq, self.system.nv
         q, v, known = self._state(t, y)
         u, tau = self.drive(t, q, v)
-        d = self.system.forward_dynamics_derivatives(q, v, tau, u=u, prescribed=known)
+        told = self.motion.told_at(t)
+        d = acceleration_derivatives(self.system, q, v, tau, u, known, self.baumgarte, told)
         J = np.zeros((nq + nv, nq + nv))
         chart = np.zeros((nv, nq))  # body perturbation δ per ambient dq
         J[self._q_of, nq + self._v_of] = 1.0
@@ -103,17 +100,6 @@ class ChartedODE:
         told = np.concatenate([self.motion.coordinates, self.system.known])
         J[told] = 0.0
         J[:, told] = 0.0
-        return J
-
-    def _differences(self, t: float, y: Array) -> Array:
-        """∂ẏ/∂y by forward differences."""
-        f0 = self.rhs(t, y)
-        J = np.empty((len(y), len(y)))
-        for k in range(len(y)):
-            h = 1.5e-8 * max(1.0, abs(y[k]))
-            moved = y.copy()
-            moved[k] += h
-            J[:, k] = (self.rhs(t, moved) - f0) / h
         return J
 
 
