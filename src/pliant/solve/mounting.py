@@ -212,7 +212,7 @@ def _constrained_newton(
         curve = np.linalg.eigvalsh((reduced + reduced.T) / 2) if null.shape[1] else np.ones(1)
         if stable and curve[0] <= -1e-9 * max(curve[-1], 1e-300):  # a direction without stiffness is no way down
             K = K + (1e-3 * abs(curve[-1]) - 1.5 * min(curve[0], 0.0)) * np.eye(n)
-        weight = np.sqrt(np.abs(np.diag(K)).max())
+        weight = np.sqrt(max(np.abs(np.diag(K)).max(), size))  # nothing may resist where constraints leave nothing free
         rank = int(np.sum(kept))
         kkt = np.block([[K, -weight * G[kept].T], [weight * G[kept], np.zeros((rank, rank))]])
         try:

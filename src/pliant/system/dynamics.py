@@ -330,5 +330,6 @@ def has_potential(system: Core, u: Array, tau: Array) -> bool:
         if acts and (kind != IN_WORLD or np.any(row[P_MOMENT:P_FORCE])):
             return False
     driven = tau.copy()
-    driven[system.efforts.place[:, E_V]] += u[system.efforts.place[:, E_INPUT]]
+    place = system.efforts.place[system.efforts.place[:, E_INPUT] >= 0]
+    driven[place[:, E_V]] += u[place[:, E_INPUT]]
     return not any(np.any(driven[joint.v]) for joint in system.manifold_joints)
