@@ -124,7 +124,7 @@ class Equilibrium:
         >>> stand = robot.add_body("stand", joint=pl.Revolute("y", stiffness=40.0), mass=2.0, com=(0.3, 0, 0))
         >>> rest = pl.solve_statics(robot.compile())
         >>> print(rest.joint_wrench("stand", axes="world").round(3))  # the spring holds it
-        [ 0.    -5.823  0.     0.     0.    19.62 ]
+        [ 0.    -5.824  0.     0.     0.    19.62 ]
         """
         system = self._known_system()
         choice("axes", axes, ("joint", "world"))

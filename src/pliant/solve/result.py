@@ -244,7 +244,7 @@ class Result:
         >>> run = pl.simulate(robot.compile(), 1.0, output=0.01)  # let go level
         >>> force = run.joint_wrench("rod", axes="world")[:, 3:]
         >>> print(f"{np.linalg.norm(force, axis=1).max() / (0.3 * 9.81):.2f} times its weight")  # 5/2 for a thin rod
-        2.49 times its weight
+        2.50 times its weight
         """
         number = link_number(self.system, link)
         return self.reactions(axes)[:, number]

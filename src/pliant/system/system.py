@@ -512,8 +512,8 @@ class System(Core):
         --------
         >>> print(system.joint_wrench("arm", system.neutral()).round(3))  # 0.28 kg, clamped level
         [ 0.    -0.555  0.     0.     0.     2.774]
-        >>> print(pendulum.joint_wrench("rod", [np.pi / 2], [2.0]).round(3))  # m (g + ω² l/2), as it hangs
-        [ 0.     0.     0.     0.     0.     3.243]
+        >>> print(pendulum.joint_wrench("rod", [np.pi / 2], [2.0]).round(3) + 0.0)  # m (g + ω² l/2), as it hangs
+        [0.    0.    0.    0.    0.    3.243]
         """
         return reactions.joint_wrench(self, link, q, v, a, u, multipliers, axes)
 
