@@ -26,6 +26,7 @@ __all__ = [
     "plot_inputs",
     "plot_multipliers",
     "plot_prescribed_forces",
+    "plot_reactions",
     "plot_strains",
     "plot_tip",
     "plot_trajectory",
@@ -59,6 +60,13 @@ def _lines(ax: Any, t: Array, columns: Mapping[str, tuple[Array, str]], what: st
     ax.set(xlabel="t [s]", ylabel=plot_text(_with_unit(what, units.pop())) if len(units) == 1 else what)
     ax.margins(x=0)
     legend(ax)
+
+
+def _not_zero(columns: Mapping[str, tuple[Array, str]]) -> dict[str, tuple[Array, str]]:
+    """The columns that are not zero throughout, up to rounding; all if every one is."""
+    largest = max(float(np.abs(values).max(initial=0.0)) for values, _unit in columns.values())
+    kept = {name: own for name, own in columns.items() if np.abs(own[0]).max(initial=0.0) > 1e-9 * largest}
+    return kept or dict(columns)
 
 
 # ------------------------------------------------------------ motion
@@ -303,14 +311,52 @@ def plot_multipliers(
                 columns[name] = result.multipliers[:, k], unit
     else:
         for name in chosen:
-            F = np.array(
-                [system.loop_wrench(name, q, m, axes=components)[3:] for q, m in zip(result.q, result.multipliers)]
-            )
+            F = result.loop_wrench(name, axes=components)[:, 3:]
             columns |= {f"{name}: F{c}": (F[:, k], "N") for k, c in enumerate("xyz")}
-    largest = max(float(np.abs(values).max()) for values, _unit in columns.values())
-    kept = {name: entry for name, entry in columns.items() if np.abs(entry[0]).max() > 1e-9 * largest}
     with axes(ax) as ax:
-        _lines(ax, result.t, kept, "force" if components != "rows" else "multiplier")
+        _lines(ax, result.t, _not_zero(columns), "force" if components != "rows" else "multiplier")
+    return ax
+
+
+def plot_reactions(
+    result: Any,
+    names: str | Iterable[str] | None = None,
+    *,
+    quantity: Literal["force", "moment"] = "force",
+    components: Literal["size", "joint", "world"] = "size",
+    ax: Any = None,
+) -> Any:
+    """Plot the forces or moments that come through joints and loops, over time; those that are zero throughout are left out.
+
+    Parameters
+    ----------
+    result : Result
+    names : str or list of str, optional
+        Links, whose joints are meant (see `System.joint_wrench`), and loops (`System.loop_wrench`); all if left out.
+    quantity : "force" or "moment"
+        [N], or [N m] about the origin of the joint.
+    components : "size", "joint" or "world"
+        The length of the vector; or its components in the axes of the joint or of the world.
+    ax : matplotlib Axes, optional
+    """
+    choice("quantity", quantity, ("force", "moment"))
+    choice("components", components, ("size", "joint", "world"))
+    system = result.system
+    links, loops = list(system.links), list(system.robot.loops)
+    chosen = _chosen("link or loop", names, [*links, *loops])
+    axes_of: Literal["joint", "world"] = "world" if components == "world" else "joint"
+    part, letter, unit = (slice(3, 6), "F", "N") if quantity == "force" else (slice(0, 3), "M", "N m")
+    joints = result.reactions(axes_of) if set(chosen) & set(links) else np.zeros((0, 0, 6))
+    columns: dict[str, tuple[Array, str]] = {}
+    for name in chosen:
+        found = joints[:, links.index(name)] if name in links else result.loop_wrench(name, axes=axes_of)
+        vector = found[:, part]
+        if components == "size":
+            columns[name] = np.linalg.norm(vector, axis=1), unit
+        else:
+            columns |= {f"{name}: {letter}{c}": (vector[:, k], unit) for k, c in enumerate("xyz")}
+    with axes(ax) as ax:
+        _lines(ax, result.t, _not_zero(columns), quantity)
     return ax
 
 
