@@ -36,8 +36,8 @@ class Tracer:
         self.clock = time.perf_counter()
         self.count = problem.evaluations
 
-    def begin(self, q: Array) -> None:
-        """Trace from an equilibrium near q at the first λ."""
+    def begin(self, q: Array, note: str = "") -> None:
+        """Trace from an equilibrium near q at the first λ; `note` says why there may be none."""
         o, problem = self.options, self.problem
         n = problem.system.nv
         along = np.zeros(n + 1)
@@ -48,7 +48,7 @@ class Tracer:
             self.message = (
                 f"no equilibrium was found at the first parameter {o.begin:g}; give `start` near one (see "
                 "solve_statics), or a `begin` with smaller loads"
-            )
+            ) + (f" ({note})" if note else "")
             return
         self.statistics.iterations += point.iterations
         along[-1] = np.sign(o.stop - o.begin)
@@ -189,7 +189,8 @@ class Tracer:
         state, t = self.points[-1].state, self.tangents[-1]
         none = np.zeros((0, self.problem.system.nv))
         last = len(self.points) - 2
-        self.specials.append(SpecialPoint("end", state.parameter, state.q, none, last, state.force, t))
+        forces = self.points[-1].multipliers
+        self.specials.append(SpecialPoint("end", state.parameter, state.q, none, last, state.force, t, forces))
         self.success = True
         whole = bound == self.options.stop
         self.message = f"reached {'stop' if whole else 'the other bound'} at {bound:.10g}"
@@ -270,6 +271,8 @@ class Tracer:
                 return []
             located = self._locate(arc, end, lambda p: p.signed_distance)
             return [] if located is None else [located]
+        if len(arc.origin.spectrum) != len(end.spectrum):  # loops lock or let go there
+            return []
         n0, n1 = arc.origin.negative, end.negative
         noise = max(arc.origin.noise, end.noise)
         roots = []
@@ -284,13 +287,14 @@ class Tracer:
 
     def _special(self, kind: str, point: PathPoint, count: int, tangent: Array) -> SpecialPoint:
         problem, state = self.problem, point.state
-        modes = np.linalg.svd(point.stiffness)[2][::-1][:count]
+        modes = np.linalg.svd(point.stiffness)[2][::-1][:count] @ point.split.Z.T
         largest = np.argmax(np.abs(modes), axis=1)
         modes = modes * np.sign(modes[np.arange(count), largest])[:, None]
         null = np.zeros((count, problem.system.nv))
         null[:, problem.free] = modes * problem.scale[problem.free]
         index = len(self.points) - 1
-        return SpecialPoint(kind, state.parameter, state.q, null, index, state.force, tangent)  # type: ignore[arg-type]
+        q, forces = state.q, point.multipliers
+        return SpecialPoint(kind, state.parameter, q, null, index, state.force, tangent, forces)  # type: ignore[arg-type]
 
     def branch(self) -> Branch:
         """What was computed."""
@@ -301,10 +305,11 @@ class Tracer:
         return Branch(
             system=system,
             parameter=np.array([x.state.parameter for x in p], dtype=np.float64),
-            q=np.array([x.state.q for x in p]).reshape(-1, system.nq),
-            u=np.array([x.u for x in p]).reshape(-1, system.nu),
-            tau=np.array([x.tau for x in p]).reshape(-1, system.nv),
+            q=np.array([x.state.q for x in p]).reshape(len(p), system.nq),
+            u=np.array([x.u for x in p]).reshape(len(p), system.nu),
+            tau=np.array([x.tau for x in p]).reshape(len(p), system.nv),
             gravity=np.array([x.gravity for x in p], dtype=np.float64),
+            multipliers=np.array([x.multipliers for x in p]).reshape(len(p), len(system.loop_rows)),
             negative=negative,
             stable=np.array([self.problem.stable(x) for x in p], dtype=np.bool_),
             residual=np.array([x.residual for x in p], dtype=np.float64),
