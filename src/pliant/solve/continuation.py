@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model.validate import choice, finite

@@ -154,7 +154,9 @@ class PathPoint:
     r: Array
     A: Array  # derivative of r in the unknowns
     b: Array  # derivative of r in the scaled parameter
-    stiffness: Array  # scaled tangent stiffness along split.Z: of what is neither held nor prescribed and keeps loops closed
+    stiffness: (
+        Array  # scaled tangent stiffness along split.Z: of what is neither held nor prescribed and keeps loops closed
+    )
     residual: float
     imbalance: float  # largest scaled force in r
     multipliers: Array
@@ -234,6 +236,13 @@ class PathProblem:
         if self.held is not None:
             z[self.held[1]] = (state.force - origin.force) / self.unit
         return z
+
+    def poised(self, state: PathState) -> PathState:
+        """The state with the force that holds its coordinate."""
+        if self.held is None:
+            return state
+        k = self.held[1]
+        return state._replace(force=state.force + float(self.evaluate(state).r[k] / self.scale[k]))
 
     def evaluate(self, state: PathState, kept: NDArray[np.bool_] | None = None) -> PathPoint:
         """Residual and its exact derivatives; `kept` are the constraints of loops that carry forces, found anew if left out."""
@@ -343,7 +352,9 @@ class PathProblem:
     ) -> PathPoint | None:
         """Newton on F = 0 and normal · (z from origin) = distance; None if it fails. `keep`: residual that will do."""
         state, size, reach = guess, np.inf, 2.0
-        kept = carrying_rows(self.system, origin.q, self.free)  # where loops are closed: open ones hide what is redundant
+        kept = carrying_rows(
+            self.system, origin.q, self.free
+        )  # where loops are closed: open ones hide what is redundant
         for it in range(iterations + 1):
             point = self.evaluate(state, kept)
             short = float(normal @ self.offset(origin, state)) - distance
@@ -352,7 +363,7 @@ class PathProblem:
                 return None
             met = point.residual <= tolerance and abs(short) <= 1e-11 and gap <= _CLOSED
             if met or (size <= 1e-13 and gap <= _SHUT and point.residual <= _SETTLED):
-                return replace(point, iterations=it)
+                return self._settled(point, it)
             if it == iterations:
                 break
             z = solve_bordered(self.border(point, normal), -np.append(point.r, short))
@@ -360,7 +371,14 @@ class PathProblem:
             if not size <= reach:
                 return None
             state = self.move(state, z)
-        return replace(point, iterations=it) if point.residual <= keep < np.inf and gap <= _SHUT else None
+        return self._settled(point, it) if point.residual <= keep < np.inf and gap <= _SHUT else None
+
+    def _settled(self, point: PathPoint, iterations: int) -> PathPoint:
+        """A point that was found, with the forces in the constraints that carry them there."""
+        kept = carrying_rows(self.system, point.state.q, self.free)
+        if not np.array_equal(kept, point.split.kept):
+            point = self.evaluate(point.state, kept)
+        return replace(point, iterations=iterations)
 
 
 # ------------------------------------------------------------ following the branch
