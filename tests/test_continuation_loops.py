@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import ellipe, ellipk
 
 import pliant as pl
 from pliant.solve.path_loading import Driving, Loading, held_coordinate, prescribed_coordinate
@@ -40,13 +41,13 @@ def check_points(branch, *, statics=True, rtol=1e-7, every=1):
 # ------------------------------------------------------------ a rod between two clamps: [004] test 3
 
 
-def clamped(order=8, points=40):
+def clamped(order=8, points=40, strains=None):
     """A rod whose tip is held by a fixed loop in a clamp that slides along x and turns about it."""
     robot = pl.Robot("clamped", gravity=(0, 0, 0))
     rod = robot.add_rod(
         "rod",
         length=LENGTH,
-        strains=pl.Strains(torsion=1, bending=order, stretch=1, basis="chebyshev"),
+        strains=strains or pl.Strains(torsion=1, bending=order, stretch=1, basis="chebyshev"),
         stiffness=(GJ, EI, EI, EA, EA, EA),
         inertia=[1e-3] * 3 + [1.0] * 3,
         points=points,
@@ -95,6 +96,21 @@ def test_a_clamped_rod_buckles_at_four_times_pi_squared(grip):
     np.testing.assert_allclose(push, EA * branch.parameter / LENGTH, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(push, branch.loop_wrenches("grip", axes="world")[:, 3], atol=1e-9)
     check_points(branch)
+
+
+def test_beyond_buckling_is_the_elastica():
+    """A quarter of a clamped rod is a cantilever: distance 2E/K − 1, thrust (4K)² EI/L²."""
+    system = clamped(strains=pl.Strains(bending_z=pl.Chebyshev(10), stretch=0))
+    straight = pl.trace_equilibria(system, prescribed="push", stop=-50 * EI / LENGTH**2 / EA * LENGTH)
+    bent = straight.switch()
+    far = pl.trace_equilibria(system, prescribed="push", start=bent.equilibrium(-1), stop=-0.4 * LENGTH)
+    assert far.success
+    assert np.all(far.stable)
+    shortening = -far.parameter[5:] / LENGTH
+    m = np.array([brentq(lambda m, d=d: 2 - 2 * ellipe(m) / ellipk(m) - d, 1e-12, 0.9) for d in shortening])
+    thrust = -far.prescribed_forces()["push"][5:, 0]
+    np.testing.assert_allclose(thrust, (4 * ellipk(m)) ** 2 * EI / LENGTH**2, rtol=2e-4)
+    check_points(far, every=10)
 
 
 def test_a_clamped_rod_buckles_under_twist(grip):
@@ -150,7 +166,7 @@ def test_a_clamp_moved_by_a_pose_or_in_proportion():
     def pose(x):
         return pl.translate(-0.2 * x, 0.3 * x, 0.1 * x * x) @ pl.rotate((1, 2, 3), x)
 
-    branch = pl.trace_equilibria(system, lambda x: {"motion": {"carry": pose(x)}}, stop=1.0)
+    branch = pl.trace_equilibria(system, lambda x: {"motion": {"carry": pose(x)}}, stop=1.0, tolerance=1e-13)
     assert branch.success, branch.message
     direct = pl.solve_statics(system, motion={"carry": pose(1.0)}, start=branch.q[-1])
     np.testing.assert_allclose(direct.q, branch.q[-1], atol=1e-9)
@@ -159,18 +175,16 @@ def test_a_clamp_moved_by_a_pose_or_in_proportion():
     check_points(branch)
 
     system = robot.compile()
-    load = {"motion": {"push": -0.1, "twist": 2.0}}
-    branch = pl.trace_equilibria(system, load, motion={"twist": 1.0}, start=_bent(system), stop=1.0)
+    load = {"motion": {"push": 1e-4, "twist": 2.0}}
+    branch = pl.trace_equilibria(system, load, motion={"twist": 1.0}, stop=1.0)
     assert branch.success, branch.message
     slide, turn = system.q_slice("slide").start, system.q_slice("clamp").start
-    np.testing.assert_allclose(branch.q[:, slide], -0.1 * branch.parameter, rtol=1e-14)
+    np.testing.assert_allclose(branch.q[:, slide], 1e-4 * branch.parameter, rtol=1e-14)
     np.testing.assert_allclose(branch.q[:, turn], 1 + 2 * branch.parameter, rtol=1e-14)
+    force = branch.prescribed_forces()
+    np.testing.assert_allclose(force["push"][:, 0], EA * 1e-4 * branch.parameter / LENGTH, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(force["twist"][:, 0], GJ * (1 + 2 * branch.parameter) / LENGTH, rtol=1e-9)
     check_points(branch)
-
-
-def _bent(system):
-    q = system.neutral()
-    return pl.solve_statics(system, motion={"twist": 1.0}, start=q).q
 
 
 # ------------------------------------------------------------ mechanisms: spatial joints in a plane, redundant rows
