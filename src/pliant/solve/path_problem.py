@@ -17,7 +17,7 @@ from .balance import static_tangent
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import MountOptions, mount
-from .path_loading import Loading, held_coordinate
+from .path_loading import Loading
 from .path_split import Split, carrying_rows, split
 from .stability import assess
 from .statics import Problem, solve_problem
@@ -31,13 +31,11 @@ _SETTLED = 1e-6  # residual that will do there
 
 __all__ = [
     "Arc",
-    "Loading",
     "PathOptions",
     "PathPoint",
     "PathProblem",
     "PathState",
     "angle_between",
-    "held_coordinate",
     "path_limits",
     "solve_bordered",
     "start_configuration",
