@@ -85,6 +85,7 @@ class _State:
         free = np.zeros((system.nv, N.shape[1]))
         free[own] = N
         loops = np.column_stack([values, rates[:, 0], G @ a + rates[:, 1]])
+        loops[[k for rows in system.told_rows.values() for k in rows]] = 0.0  # they follow whatever is prescribed
         size = np.abs(G)
         parts = np.column_stack([np.ones(len(G)), size @ np.abs(v), size @ np.abs(a) + np.abs(rates[:, 1])])
         return cls(system, q, v, a, tau, G, loops, parts, scale, free)

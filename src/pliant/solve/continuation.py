@@ -132,6 +132,12 @@ def trace_equilibria(
             f"trace_equilibria does not know tendons of prescribed length ({names}) yet: give them control='tension' or "
             "'elastic', or follow the equilibria with solve_statics(motion=...) step by step."
         )
+    if system.told_rows:
+        names = ", ".join(map(repr, system.told_rows))
+        raise ValueError(
+            f"trace_equilibria does not know prescribed motion of loop joints ({names}) yet: prescribe a joint of the tree and cut the loop "
+            "elsewhere, or follow the equilibria with solve_statics(motion=...) step by step."
+        )
     if not isinstance(system, System):
         raise TypeError(f"system = {system!r} must be a System; call robot.compile().")
     choice("method", method, ("arclength", "natural"))
