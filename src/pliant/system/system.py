@@ -9,10 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..model.joints.constraints import UNITS as ROW_UNITS
 from ..model.links import Link, Rod
-from ..model.loops import closing_rows
-from ..model.units import FORCES
+from ..model.loops import closing_rows, force_units
 from ..model.validate import choice, non_negative
 from . import dynamics, energy, forces, kinematics
 from .contacts import Contacts, find_contacts
@@ -491,8 +489,7 @@ class System(Core):
     @property
     def multiplier_units(self) -> tuple[str, ...]:
         """Units of the forces of loop joints, in the order of `loop_rows`."""
-        kinds = (kind for _name, (kind, _data, _what), _motion in closing_rows(self._robot))
-        return tuple(FORCES[ROW_UNITS[kind]] for kind in kinds)
+        return tuple(force_units(self._robot))
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Array, Array]:
         """How far loops are from closed: e (rows,) [m for positions, rad for small tilts], and ∂e/∂q (rows, nv)."""
