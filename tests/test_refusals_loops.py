@@ -49,7 +49,7 @@ REFUSED = {
     "Rolling normal": (lambda r: pl.Rolling(0.1, normal="up"), ValueError, r"Rolling.normal = 'up'"),
     "Slot axis": (lambda r: pl.Slot([np.nan, 0, 0]), ValueError, r"Slot.axis"),
     "Slot stiffness": (lambda r: pl.Slot("x", stiffness=-2.0), ValueError, r"Slot.stiffness = -2.0 is not allowed"),
-    "Skate axis": (lambda r: pl.Skate(3), (TypeError, ValueError), r"Skate.axis = 3"),
+    "Skate axis": (lambda r: pl.Skate(3), (TypeError, ValueError), r"Skate.axis has shape .*Give a 3-vector"),
     # loops
     "loop joint": (lambda r: r.add_loop("x", "crank", joint="Revolute"), TypeError, r"loop 'x': joint = 'Revolute' must be a joint such as Revolute"),
     "loop place": (lambda r: r.add_loop("x", "crnk"), KeyError, r"there is no link or frame named 'crnk'; did you mean 'crank'"),
@@ -129,17 +129,17 @@ actuators:
   told: {type: motion, link: pin, dof: displacement}
 """
 BROKEN = {  # what is changed: (to what, where and what the error says)
-    "link: pin, dof: angle": ("link: pni, dof: angle", r"12:32?\d?: actuators.motor.link: there is no link or loop named 'pni'; did you mean 'pin'"),
+    "link: pin, dof: angle": ("link: pni, dof: angle", r"12:30: actuators.motor.link: there is no link or loop named 'pni'; did you mean 'pin'"),
     "b.angle1: -2": ("b.angel1: -2", r"8:24: couplings.gear.terms.b.angel1: there is no coordinate of coupling 'gear' named 'b.angel1'; did you mean 'b.angle1'"),
     "a: 1, b.angle1": ("a: 1, b", r"8:24: couplings.gear.terms.b: coupling 'gear': the joint of 'b' has 2 degrees of freedom; say which one"),
     "terms: {a: 1,": ("terms: {a: 0,", r"8:18: couplings.gear.terms.a: coupling 'gear': ratio of 'a' = 0 is not allowed"),
     "terms: {a: 1, b.angle1: -2}": ("terms: [a]", r"8:17: couplings.gear.terms: \['a'\] is not allowed: a mapping from coordinates"),
     "a: 1": ("a: fast", r"8:21: couplings.gear.terms.a: .*A number is needed here"),
-    "length: 0.1": ("length: -1", r"6:53: loops.strut.joint.length: Distance.length = -1.0 is not allowed"),
-    "Distance, length: 0.1": ("Distance, length: 0.1, damping: 1", r"6:58: loops.strut.joint.damping: 'damping' is not allowed here: it has no coordinate that a spring could act on"),
+    "length: 0.1": ("length: -1", r"6:55: loops.strut.joint.length: Distance.length = -1.0 is not allowed"),
+    "Distance, length: 0.1": ("Distance, length: 0.1, damping: 1", r"6:60: loops.strut.joint.damping: 'damping' is not allowed here: it has no coordinate that a spring could act on"),
     "type: Distance, length: 0.1": ("type: Restraint", r"loops.strut.joint.type: 'Restraint' is no joint of a loop"),
-    "mass: 1, joint: {type: Revolute, axis: z": ("mass: 1, joint: {type: Slot, axis: z", r"2:41: links.a.joint.type: 'Slot' is no joint; allowed"),
-    "upper: 0.2": ("upper: .nan", r"10:44: stops.end.upper: stop 'end': upper = nan"),
+    "mass: 1, joint: {type: Revolute, axis: z": ("mass: 1, joint: {type: Slot, axis: z", r"2:42: links.a.joint.type: 'Slot' is no joint; allowed"),
+    "upper: 0.2": ("upper: .nan", r"10:46: stops.end.upper: stop 'end': upper = nan"),
     "stiffness: 100": ("dissipation: 100", r"10:3: stops.end: 'stiffness' is missing"),
     "couplings:": ("gears:", r"7:1: gears: unknown key 'gears'; did you mean 'couplings'"),
 }  # fmt: skip
