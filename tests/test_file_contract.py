@@ -458,7 +458,14 @@ SPECIAL: dict[str, dict[str, Any]] = {  # what a class does not allow otherwise
 }
 CLASSES = [
     (kind, record)
-    for kind in (parts.JOINT, parts.LOOP_JOINT, parts.BODY_SHAPE, derive.kind_of_annotation(sections.Section), parts._BASES, parts.FLOW)
+    for kind in (
+        parts.JOINT,
+        parts.LOOP_JOINT,
+        parts.BODY_SHAPE,
+        derive.kind_of_annotation(sections.Section),
+        parts._BASES,
+        parts.FLOW,
+    )
     for record in kind.records.values()
     if is_own(record.part) and record.part is not basis.Custom
 ]
@@ -493,7 +500,9 @@ def base() -> pl.Robot:
     robot.add_rod("leg", length=0.5, section=pl.Circle(0.03), material=RUBBER, strains=pl.Strains.kirchhoff(1))
     robot.add_body("hub", joint=pl.Universal("y", "z"), shape=pl.Sphere(0.1), mass=1.0)
     robot.add_body("wheel", joint=pl.Revolute("y"), mass=1.0)
-    robot.add_loop("guide", "arm.tip", "wheel", joint=pl.Cylindrical("x", stiffness=[0.1, 2.0], damping=0.1, rest=[0.3, 0]))
+    robot.add_loop(
+        "guide", "arm.tip", "wheel", joint=pl.Cylindrical("x", stiffness=[0.1, 2.0], damping=0.1, rest=[0.3, 0])
+    )
     robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -1))
     robot.set_fluid()
     return robot

@@ -227,8 +227,12 @@ def _blame_name(place: Place, message: str) -> bool:
         if name is not None and (f"named {name}" in message or f"frame {name}" in message):
             child.fail(message)
             return True
-    terms = children["terms"].children() if "terms" in children and children["terms"].is_mapping else ()  # of a coupling
-    spoken = [(message.find(repr(name)), k, child) for k, (key, child) in enumerate(terms) for name in (str(key), _part(key))]
+    terms = (
+        children["terms"].children() if "terms" in children and children["terms"].is_mapping else ()
+    )  # of a coupling
+    spoken = [
+        (message.find(repr(name)), k, child) for k, (key, child) in enumerate(terms) for name in (str(key), _part(key))
+    ]
     found = min((entry for entry in spoken if entry[0] >= 0), default=None)
     if found is not None:
         found[2].fail(message, at_key=True)

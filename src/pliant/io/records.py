@@ -23,7 +23,18 @@ from .source import FAILED, Place, suggestion
 __all__ = ["Item", "Parts", "Record", "Variants", "is_own"]
 
 _OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-_FIRST = ("at", "a", "b", "parent", "path", "rod", "joint", "terms", "offset", "offset_after")  # where a part is; written first
+_FIRST = (
+    "at",
+    "a",
+    "b",
+    "parent",
+    "path",
+    "rod",
+    "joint",
+    "terms",
+    "offset",
+    "offset_after",
+)  # where a part is; written first
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,7 +17,17 @@ from .validate import finite, shown, unknown_name
 if TYPE_CHECKING:
     from .robot import Robot
 
-__all__ = ["Coupling", "Loop", "add_coupling", "add_loop", "closing_rows", "closing_text", "force_units", "joint_of", "loop_rows"]
+__all__ = [
+    "Coupling",
+    "Loop",
+    "add_coupling",
+    "add_loop",
+    "closing_rows",
+    "closing_text",
+    "force_units",
+    "joint_of",
+    "loop_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -123,10 +133,10 @@ class Coupling:
         object.__setattr__(self, "terms", terms)
         object.__setattr__(self, "offset", finite("offset", self.offset))
 
-    def revised(self, key: str | int, value: float) -> Coupling:
+    def revised(self, key: Literal["offset"] | int, value: float) -> Coupling:
         """With another offset, or another ratio of the term of a number."""
-        if isinstance(key, str):
-            return replace(self, **{key: value})
+        if key == "offset":
+            return replace(self, offset=value)
         terms = [(*term[:2], value) if k == key else term for k, term in enumerate(self.terms)]
         return replace(self, terms=tuple(terms))
 

@@ -296,7 +296,9 @@ def plot_multipliers(
     if not owners:
         raise ValueError(f"{system.name!r} has no loops, so there are no multipliers.")
     if components != "rows" and not system.robot.loops:
-        raise ValueError(f"{system.name!r} has no loops, only couplings, so there are no forces in space; use components='rows'.")
+        raise ValueError(
+            f"{system.name!r} has no loops, only couplings, so there are no forces in space; use components='rows'."
+        )
     chosen = _chosen("loop", loop, list(dict.fromkeys(owners) if components == "rows" else system.robot.loops))
     columns: dict[str, tuple[Array, str]] = {}
     if components == "rows":
