@@ -223,7 +223,9 @@ class MotionSet:
 
     def breaks(self, begin: float, end: float) -> list[float]:
         """Times strictly inside (begin, end) where a prescribed motion says that it jumps or has a kink: its attribute `breakpoints`."""
-        tracks = [track for track, *_where in [*self.joints, *self.tendons, *self.rows]]
+        tracks: list[_Track] = [track for track, _q, _v in self.joints]
+        tracks += [track for track, _k in self.tendons]
+        tracks += [track for track, _rows in self.rows]
         functions = [
             f for track in tracks for f in (track.motion.position, track.motion.velocity, track.motion.acceleration)
         ]

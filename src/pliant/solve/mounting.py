@@ -86,7 +86,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
         if step < 1e-4:
             break
     if s < 1.0:
-        message = _not_mounted(rows, state.q, s, open_by)
+        message = _not_mounted(rows, state, u, tau, s, open_by)
         return Equilibrium(
             q=state.q,
             u=u,
@@ -103,9 +103,9 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
     return _mounted(rows, state, u, tau, options, total, steps)
 
 
-def _not_mounted(rows: _Rows, q: Array, s: float, open_by: Array) -> str:
-    """Why the loops could not be closed."""
-    values = rows(q)[0]
+def _not_mounted(rows: _Rows, state: _State, u: Array, tau: Array, s: float, open_by: Array) -> str:
+    """Why the loops could not be closed: which row, how far, and what fights it."""
+    values, G = rows(state.q)
     gap = float(np.abs(values).max())
     if gap < 1e-3 * max(float(np.abs(open_by).max()), 1e-9):
         return (
@@ -113,9 +113,24 @@ def _not_mounted(rows: _Rows, q: Array, s: float, open_by: Array) -> str:
         )
     worst = rows.names[int(np.argmax(np.abs(values)))]
     return (
-        f"the loops could not be closed: {worst!r} is {gap:.3g} apart after {100 * s:.3g} % of the way; check the frames "
-        "of the loop, or start nearer." + overdriven(rows.system)
+        f"the loops could not be closed: {worst!r} is {gap:.3g} apart after {100 * s:.3g} % of the way"
+        + _fights(rows, state, G)
+        + "; check the frames of the loop, or start nearer."
+        + overdriven(rows.system)
     )
+
+
+def _fights(rows: _Rows, state: _State, G: Array) -> str:
+    """What resists where loops are as nearly closed as they could be: the row with the largest force, and the coordinate that it strains most."""
+    system = rows.system
+    if not np.any(state.force):
+        return " (nothing can move that way: all that could close it is prescribed, or other loops hold it)"
+    pulls = np.abs(state.force) * np.abs(G * system.internal.scale).max(axis=1)
+    elastic = np.abs(system.elastic_forces(state.q) * system.internal.scale)
+    hardest = rows.names[int(np.argmax(pulls))]
+    if not np.any(elastic):
+        return f", with the largest force in {hardest!r}"
+    return f", with the largest force in {hardest!r} against the stiffness of {system.dof_names[int(np.argmax(elastic))]!r}"
 
 
 def _mounted(
@@ -212,7 +227,7 @@ def _constrained_newton(
         curve = np.linalg.eigvalsh((reduced + reduced.T) / 2) if null.shape[1] else np.ones(1)
         if stable and curve[0] <= -1e-9 * max(curve[-1], 1e-300):  # a direction without stiffness is no way down
             K = K + (1e-3 * abs(curve[-1]) - 1.5 * min(curve[0], 0.0)) * np.eye(n)
-        weight = np.sqrt(np.abs(np.diag(K)).max())
+        weight = np.sqrt(max(np.abs(np.diag(K)).max(), size))  # nothing may resist where constraints leave nothing free
         rank = int(np.sum(kept))
         kkt = np.block([[K, -weight * G[kept].T], [weight * G[kept], np.zeros((rank, rank))]])
         try:

@@ -215,7 +215,9 @@ def acceleration_derivatives(
         forces[kept] = np.linalg.solve(G @ X, target - G @ found)
         found = found + X @ forces[kept]
     split = [n, 2 * n, 3 * n]
-    return ForwardDerivatives(a, *np.split(found, split, axis=1), multipliers, *np.split(forces, split, axis=1))
+    dq, dv, dtau, du = np.split(found, split, axis=1)
+    force_dq, force_dv, force_dtau, force_du = np.split(forces, split, axis=1)
+    return ForwardDerivatives(a, dq, dv, dtau, du, multipliers, force_dq, force_dv, force_dtau, force_du)
 
 
 def refuse_loops(system: Core, name: str) -> None:
@@ -330,5 +332,6 @@ def has_potential(system: Core, u: Array, tau: Array) -> bool:
         if acts and (kind != IN_WORLD or np.any(row[P_MOMENT:P_FORCE])):
             return False
     driven = tau.copy()
-    driven[system.efforts.place[:, E_V]] += u[system.efforts.place[:, E_INPUT]]
+    place = system.efforts.place[system.efforts.place[:, E_INPUT] >= 0]
+    driven[place[:, E_V]] += u[place[:, E_INPUT]]
     return not any(np.any(driven[joint.v]) for joint in system.manifold_joints)

@@ -79,8 +79,9 @@ class _Loops(Family):
 
     def tables(self, places: Places, inputs: Sequence[str]) -> Loops:
         robot = places.robot
-        joint, place, data, drive, coordinate, law = [], [], [], [], [], []
+        joint, place, data, coordinate, law = [], [], [], [], []
         row: list[list[int]] = []
+        drive: list[list[int]] = []
         term: list[list[int]] = []
         ratio: list[float] = []
         for name, loop in robot.loops.items():

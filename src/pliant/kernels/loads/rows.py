@@ -40,7 +40,7 @@ from ..algebra.jet import (
     turned,
 )
 
-POINT, ANGLE, TURN, DISTANCE, HEIGHT, ROLL, SKATE, COUPLING, SPIN, LOG = (np.int64(k) for k in range(10))
+POINT, ANGLE, TURN, DISTANCE, HEIGHT, LOG, COUPLING, ROLL, SKATE, SPIN = (np.int64(k) for k in range(10))  # rates last
 # columns of a row's data: vectors c, a₁ (or the normal), b₁, a₂, b₂; constant (or radius); slope (or component; the three axes of a LOG are
 # c, a₁, a₂)
 ROW_C, ROW_A1, ROW_B1, ROW_A2, ROW_B2, ROW_CONSTANT, ROW_SLOPE = (np.int64(k) for k in (0, 3, 6, 9, 12, 15, 16))
@@ -51,7 +51,7 @@ HALF_TURN = np.pi
 @routine
 def is_rate(kind):
     """Whether a row is a rate without a value."""
-    return kind == ROLL or kind == SKATE or kind == SPIN  # noqa: SIM109
+    return kind >= ROLL
 
 
 @routine
@@ -139,20 +139,18 @@ def log_jet(data, A, B, turn):
         turned(mv(B, unit3(2, one)), turn),
     )
     c = jshift(jscale(0.5, jadd(jdot(ax, bx), jadd(jdot(ay, by), jdot(az, bz)))), -0.5)
+    wx = jadd(jdot(az, by), jscale(-1.0, jdot(ay, bz)))
+    wy = jadd(jdot(ax, bz), jscale(-1.0, jdot(az, bx)))
+    wz = jadd(jdot(ay, bx), jscale(-1.0, jdot(ax, by)))
     part = data[ROW_SLOPE]
-    if part == 0.0:
-        w = jadd(jdot(az, by), jscale(-1.0, jdot(ay, bz)))
-    elif part == 1.0:
-        w = jadd(jdot(ax, bz), jscale(-1.0, jdot(az, bx)))
-    else:
-        w = jadd(jdot(ay, bx), jscale(-1.0, jdot(ax, by)))
-    h, h1, h2, h3 = arc_ratio(c[0])
+    w = wx if part == 0.0 else wy if part == 1.0 else wz
+    h, h1, h2, h3 = arc_ratio(c[0], 0.25 * (wx[0] * wx[0] + wy[0] * wy[0] + wz[0] * wz[0]))
     return jscale(0.5, jmul(w, jfunction(c, h, h1, h2, h3)))
 
 
 @routine
-def arc_ratio(c):
-    """arccos(c) / √(1 − c²) and three derivatives, with ``(1 − c²) h′ = c h − 1``; near c = 1 by ``h = Σ k!/(2k+1)!! (1 − c)ᵏ``."""
+def arc_ratio(c, square):
+    """arccos(c) / √(1 − c²) and three derivatives by c, where 1 − c² is `square`; with ``(1 − c²) h′ = c h − 1``; near c = 1 by ``h = Σ k!/(2k+1)!! (1 − c)ᵏ``."""
     x = 1.0 - c
     if x.real < 0.5:
         term = 1.0 + 0.0 * x
@@ -169,11 +167,11 @@ def arc_ratio(c):
             h2 += factor * k * (k - 1.0) * p2
             h3 -= factor * k * (k - 1.0) * (k - 2.0) * p3
         return h, h1, h2, h3
-    d = 1.0 - c * c
-    h = np.arccos(c) / np.sqrt(d)
-    h1 = (c * h - 1.0) / d
-    h2 = (h + 3.0 * c * h1) / d
-    return h, h1, h2, (4.0 * h1 + 5.0 * c * h2) / d
+    sine = np.sqrt(square)
+    h = angle_of(c, sine) / sine
+    h1 = (c * h - 1.0) / square
+    h2 = (h + 3.0 * c * h1) / square
+    return h, h1, h2, (4.0 * h1 + 5.0 * c * h2) / square
 
 
 @routine
