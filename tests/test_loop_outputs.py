@@ -77,7 +77,7 @@ def test_plots_of_couplings_alone():
     robot.loops, robot.motions = {}, {}
     found = pl.simulate(robot.compile(), 0.1, u={"drive": 0.01}, step=0.05)
     assert found.plot_multipliers("belt").lines
-    with pytest.raises(ValueError, match="has no loops, only couplings.*use components='rows'"):
+    with pytest.raises(ValueError, match=r"has no loops, only couplings.*use components='rows'"):
         found.plot_multipliers(components="world")
 
 

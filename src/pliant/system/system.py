@@ -359,7 +359,7 @@ class System(Core):
         --------
         >>> bar = pl.Robot("bar")
         >>> one = bar.add_body("one", joint=pl.Free(), shape=pl.Box(0.4, 0.02, 0.02), mass=0.1)
-        >>> nail = bar.add_loop("nail", one.at((-0.2, 0, 0)), pl.Pose(translation=(-0.2, 0, 0)), joint=pl.Spherical())
+        >>> nail = bar.add_loop("nail", one.at((-0.2, 0, 0)), bar.resolve("world").at((-0.2, 0, 0)), joint=pl.Spherical())
         >>> hung = bar.compile()
         >>> a, forces = hung.constrained_dynamics(hung.neutral(), np.zeros(6))
         >>> print(f"{a[5]:.2f} m/s2 with {-forces[2]:.3f} N in the nail")
