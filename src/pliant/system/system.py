@@ -363,6 +363,7 @@ class System(Core):
         >>> hung = bar.compile()
         >>> a, forces = hung.constrained_dynamics(hung.neutral(), np.zeros(6))
         >>> print(f"{a[5]:.2f} m/s2 with {-forces[2]:.3f} N in the nail")
+        -7.35 m/s2 with 0.246 N in the nail
         """
         choice("method", method, ("auto", "composite", "articulated"))
         time = non_negative("stabilisation", stabilisation, unit="s")
