@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ..kernels import engine
 from ..system import Given, System
-from ..system.forces import closure
+from ..system.forces import closure, independent
 from .balance import ROUNDING, measure, static_tangent
-from .closure import independent, null_space, overdriven, redundant_constraints
+from .closure import null_space, overdriven, redundant_constraints
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .stability import Verdict, assess

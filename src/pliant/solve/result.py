@@ -263,10 +263,14 @@ class Result:
     def prescribed_forces(self) -> dict[str, Array]:
         """Generalised forces that drive prescribed joints, by the name of their motion, each (nt, dof) [N m, N].
 
-        Spherical and free joints: moment and force in the axes of the moved frame.
+        Spherical and free joints: moment and force in the axes of the moved frame. Of a loop: the multipliers of its coordinates.
         """
-        forces = np.array([self._residual(k) for k in range(len(self.t))]).reshape(len(self.t), self.system.nv)
-        return {name: forces[:, place_v] for name, (_q, place_v, _kind) in self.system.prescribed.items()}
+        system = self.system
+        out = {name: self.multipliers[:, rows] for name, rows in system.told_rows.items()}
+        if system.prescribed:
+            forces = np.array([self._residual(k) for k in range(len(self.t))]).reshape(len(self.t), system.nv)
+            out |= {name: forces[:, place_v] for name, (_q, place_v, _kind) in system.prescribed.items()}
+        return {name: out[name] for name in system.robot.motions}
 
     def power_balance(self) -> dict[str, Array]:
         """Energy and the works done, over time [J]: total energy, dissipated, input work, and what does not balance.

@@ -9,10 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..model.joints.constraints import UNITS as ROW_UNITS
 from ..model.links import Link, Rod
-from ..model.loops import closing_rows
-from ..model.units import FORCES
+from ..model.loops import closing_rows, force_units
 from ..model.validate import choice, non_negative
 from . import dynamics, energy, forces, kinematics, reactions
 from .contacts import Contacts, find_contacts
@@ -362,10 +360,11 @@ class System(Core):
         --------
         >>> bar = pl.Robot("bar")
         >>> one = bar.add_body("one", joint=pl.Free(), shape=pl.Box(0.4, 0.02, 0.02), mass=0.1)
-        >>> nail = bar.add_loop("nail", one.at((-0.2, 0, 0)), pl.Pose(translation=(-0.2, 0, 0)), joint=pl.Spherical())
+        >>> nail = bar.add_loop("nail", one.at((-0.2, 0, 0)), bar.resolve("world").at((-0.2, 0, 0)), joint=pl.Spherical())
         >>> hung = bar.compile()
         >>> a, forces = hung.constrained_dynamics(hung.neutral(), np.zeros(6))
         >>> print(f"{a[5]:.2f} m/s2 with {-forces[2]:.3f} N in the nail")
+        -7.35 m/s2 with 0.246 N in the nail
         """
         choice("method", method, ("auto", "composite", "articulated"))
         time = non_negative("stabilisation", stabilisation, unit="s")
@@ -492,8 +491,7 @@ class System(Core):
     @property
     def multiplier_units(self) -> tuple[str, ...]:
         """Units of the forces of loop joints, in the order of `loop_rows`."""
-        kinds = (kind for _name, (kind, _data, _what), _motion in closing_rows(self._robot))
-        return tuple(FORCES[ROW_UNITS[kind]] for kind in kinds)
+        return tuple(force_units(self._robot))
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Array, Array]:
         """How far loops are from closed: e (rows,) [m for positions, rad for small tilts], and ∂e/∂q (rows, nv)."""

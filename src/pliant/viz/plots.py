@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
+from ..model.loops import closing_rows, joint_of
 from ..model.rods.strains import STRAIN_NAMES, STRAIN_UNITS
 from ..model.units import FORCES
 from ..model.validate import choice, unknown_name
@@ -285,29 +286,32 @@ def plot_multipliers(
     components: Literal["rows", "joint", "world"] = "rows",
     ax: Any = None,
 ) -> Any:
-    """Plot the forces of loop joints over time; those that are zero throughout are left out.
+    """Plot the forces of loop joints and couplings over time; those that are zero throughout are left out.
 
     Parameters
     ----------
     result : Result
     loop : str or list of str, optional
-        Names of loops; all if left out.
+        Names of loops and couplings; all if left out.
     components : "rows", "joint" or "world"
-        The multipliers themselves [N, N m], named by what they hold; or the force on the second frame [N] in the axes
-        of the joint or of the world.
+        The multipliers themselves [N, N m], named by what they hold; or the force on the second frame of loops [N] in the
+        axes of the joint or of the world.
     ax : matplotlib Axes, optional
     """
     choice("components", components, ("rows", "joint", "world"))
     system = result.system
-    loops = system.robot.loops
-    if not loops:
+    owners = [name for name, _row, _motion in closing_rows(system.robot)]
+    if not owners:
         raise ValueError(f"{system.name!r} has no loops, so there are no multipliers.")
-    chosen = _chosen("loop", loop, list(loops))
+    if components != "rows" and not system.robot.loops:
+        raise ValueError(
+            f"{system.name!r} has no loops, only couplings, so there are no forces in space; use components='rows'."
+        )
+    chosen = _chosen("loop", loop, list(dict.fromkeys(owners) if components == "rows" else system.robot.loops))
     columns: dict[str, tuple[Array, str]] = {}
     if components == "rows":
-        owners = [name for name, joint in loops.items() for _row in joint.rows()]  # their names may have colons
         for k, (name, unit) in enumerate(zip(system.loop_rows, system.multiplier_units)):
-            if owners[k] in chosen:
+            if owners[k] in chosen:  # names may have colons
                 columns[name] = result.multipliers[:, k], unit
     else:
         for name in chosen:
@@ -370,7 +374,7 @@ def plot_prescribed_forces(result: Any, names: str | Iterable[str] | None = None
     columns: dict[str, tuple[Array, str]] = {}
     for name in _chosen("motion", names, list(known)):
         motion = known[name]
-        joint = system.robot.link(motion.link).joint
+        joint = joint_of(system.robot, motion.link)
         dofs = list(zip(joint.force_names, joint.dof_units))
         dofs = dofs if motion.dof is None else [dofs[motion.dof]]
         for k, (dof, unit) in enumerate(dofs):
