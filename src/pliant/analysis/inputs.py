@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import positive, unknown_name
-from ..solve.closure import free_rows, independent, null_space
+from ..solve.closure import null_space
 from ..system import Given, Inputs, System, needs_system
 from ..system.arguments import checked_rows
 from ..system.dynamics import residual
-from ..system.forces import actuation_matrix, closure
+from ..system.forces import actuation_matrix, closure, free_rows, independent
 from .least_norm import least_norm
 
 __all__ = ["Actuation", "solve_inputs"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system import System
-from .closure import free_rows, independent
+from ..system.forces import free_rows, independent
 
 __all__ = ["Split", "carrying_rows", "split"]
 
