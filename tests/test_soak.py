@@ -30,7 +30,7 @@ def test_the_checks_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = {
         "finite_answers": ("mass_matrix", lambda M: M * np.nan),
         "tangents": ("residual_tangent", lambda K: K * (1 + 1e-3)),
-        "dynamics": ("forward_dynamics", lambda a: a * (1 + 1e-6) + 1e-3),
+        "dynamics": ("constrained_dynamics", lambda x: x._replace(a=x.a * (1 + 1e-6) + 1e-3)),
         "power": ("elastic_forces", lambda f: f * 1.01 + 1e-3),
     }
     for name, (method, spoil) in wrong.items():

@@ -88,20 +88,18 @@ def dynamics(system: pl.System, seed: int) -> None:
     scaled = s[:, None] * M * s
     need(bool(np.abs(scaled - scaled.T).max() <= 1e-12 * np.abs(scaled).max()), "M is not symmetric")
     need(bool(np.linalg.eigvalsh(scaled)[0] > -1e-13 * np.abs(scaled).max()), "M has a negative eigenvalue")
-    if system.loop_rows:
-        return
     size = np.abs(s * system.residual(q, v, np.zeros(system.nv), u)).max()
     for method in ("composite", "articulated"):
         try:
-            a = system.forward_dynamics(q, v, u=u, method=method)
+            a, forces = system.constrained_dynamics(q, v, u=u, method=method)
         except ValueError as error:  # a mass matrix that is singular to rounding is refused, with a reason
             need("mass matrix" in str(error), f"forward dynamics ({method}): {error}")
             continue
-        r = np.where(system.known, 0.0, s * system.residual(q, v, a, u))
+        r = np.where(system.known, 0.0, s * system.residual(q, v, a, u, multipliers=forces))
         inertial = float(
             (s * (np.abs(M) @ np.abs(a))).max()
         )  # rounding is relative to this, and to moments about the world's origin
-        left = float(np.abs(r).max()) / (size + inertial)
+        left = float(np.abs(r).max()) / (size + inertial + float(np.abs(forces).max(initial=0.0)))
         need(left <= 1e-10, f"ID(FD) leaves {left:.1e} of the forces ({method})")
 
 
@@ -162,7 +160,10 @@ def passive(robot: pl.Robot) -> bool:
     """Whether kinetic, gravitational and elastic energy are all there is, and nothing adds to them."""
     still = robot.fluid is None or not np.any(robot.fluid.current)
     tendons = all(tendon.control == "tension" for tendon in robot.tendons.values())
-    motors = all(motor.control == "torque" for motor in robot.motors.values())
+    motors = all(motor.control == "torque" for motor in robot.motors.values()) and not robot.stops
+    motors = motors and not any(
+        np.any(loop.joint.stiffness) for loop in robot.loops.values()
+    )  # their energy is of loads
     loads = not any(getattr(wrench, "constant", False) for wrench in robot.wrenches.values()) and not robot.user_loads
     return still and tendons and motors and loads and not robot.contacts
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pliant as pl
 
-SECTIONS = ("loads", "actuators", "motions", "loops", "hydrodynamics", "frames", "links")
+SECTIONS = ("loads", "actuators", "motions", "stops", "couplings", "loops", "hydrodynamics", "frames", "links")
 OPTIONAL = (
     "offset", "offset_after", "joint", "reference_strain", "integration", "collocation", "magnus", "points", "damping", "com",
     "friction", "exponent", "fluid",

@@ -39,6 +39,7 @@ BASES: tuple[Callable[[np.random.Generator], pl.Basis], ...] = (
 )
 
 LATER = 2000  # from this seed on there are more kinds of parts: the robots of those before stay what they are
+LOOPS = 4000  # and from this one on more of what closes loops
 STRAINS = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")
 
 
@@ -328,6 +329,40 @@ class Maker:
             place, c = self.pick(links), self.density * (0.1 * self.size) ** 2
             self.robot.add_load("own", place, lambda pose, twist, inputs: -c * twist)
 
+    def closing(self) -> None:
+        """Loop joints with springs, motors and stops, restraints, couplings, stops of the tree."""
+        links = self.rods + self.bodies
+        link, size = links[-1], self.size
+        place = link.tip if link.is_rod else link
+        torque = self.young * size**3 * 1e-4
+        driven = [one for one in links if one.joint.nv and one.joint.group is None]
+        if driven and self.chance(0.3):
+            one = self.pick(driven)
+            self.robot.add_stop("range", one, lower=-0.2, upper=0.3, stiffness=torque, dissipation=0.1)
+        if len(driven) > 1 and self.chance(0.5):
+            self.robot.add_coupling(
+                "gear", {f"{one.name}.{one.joint.dof_names[0]}": r for one, r in zip(driven, (1.0, -0.7))}
+            )
+        if "loop" in self.robot.loops or not self.chance(0.7):
+            return
+        system = self.robot.compile()
+        here = system.pose(place, system.neutral())
+        home = self.robot.add_frame("home", None, offset=here)
+        spring = {"stiffness": torque, "damping": 1e-3 * torque}
+        joint = self.pick(
+            [
+                pl.Revolute("z", **spring), pl.Cylindrical("x", **spring), pl.Spherical(**spring), pl.Universal("x", "y", **spring),
+                pl.Slot("x"), pl.Rows("y", "x"), pl.Distance(0.3 * size), pl.Skate("y"), pl.Planar("z", **spring),
+            ]
+        )  # fmt: skip
+        if isinstance(joint, pl.Distance):
+            home = self.robot.add_frame("post", None, offset=pl.Pose(translation=here[:3, 3] + [0.0, 0.3 * size, 0.0]))
+        self.robot.add_loop("loop", home, place, joint=joint)
+        if joint.nv and joint.group is None and self.chance(0.4):
+            self.robot.add_motor("at_the_loop", "loop")
+        if joint.nv and joint.group is None and self.chance(0.4):
+            self.robot.add_stop("of_the_loop", "loop", upper=0.1, stiffness=torque)
+
     def make(self) -> pl.Robot:
         """The robot."""
         rng = self.rng
@@ -353,6 +388,8 @@ class Maker:
             self.loop()
         if self.seed >= LATER and self.chance(0.3):
             self.later()
+        if self.seed >= LOOPS and self.chance(0.4):
+            self.closing()
         return self.robot
 
 
