@@ -233,20 +233,18 @@ def _direct_inner(function: Any, merge: bool, count: bool) -> Any:
     return _replacing(numba.njit(**_OPTIONS, nogil=True, **options)(function), inside=True)
 
 
-def _callees(library: Any, found: dict[Any, None]) -> dict[Any, None]:
-    """All that a library calls, directly or not; each behind what it calls itself."""
-    for callee in library._linking_libraries:
-        if callee not in found:
-            _callees(callee, found)
-            found[callee] = None
-    return found
+def _callees(library: Any) -> list[Any]:
+    """All that a library calls, directly or not. Callers first: the linker takes only functions that somebody has asked for."""
+    found: dict[Any, None] = {}
 
+    def visit(library: Any) -> None:
+        for callee in library._linking_libraries:
+            if callee not in found:
+                visit(callee)
+                found[callee] = None
 
-def _link(library: Any) -> None:
-    """Link all that a library calls into it. Callers first: the linker takes only functions that somebody has asked for."""
-    for callee in reversed(_callees(library, {})):
-        library._reload_init.update(callee._reload_init)
-        library._final_module.link_in(callee._get_module_for_linking(), preserve=True)
+    visit(library)
+    return list(reversed(found))
 
 
 def _finish(library: Any) -> None:
@@ -260,15 +258,15 @@ def _finish(library: Any) -> None:
         if function.linkage.name == "external":
             function.linkage = "linkonce_odr"  # what numba would copy the module for
     if not any(function.name.startswith("_ZN6pliant") for function in own):
-        _link(library)
+        for callee in _callees(library):
+            library._final_module.link_in(callee._get_module_for_linking(), preserve=True)
     library._finalize_dynamic_globals()
     library._finalized = True
 
 
 def _finish_entry(library: Any) -> None:
-    """Finish an entry: linked, optimised, machine code."""
-    _link(library)
-    library._linking_libraries = []
+    """Finish an entry: linked with all that it calls, optimised, and with machine code."""
+    library._linking_libraries = _callees(library)
     _FINALIZE(library)
 
 
@@ -331,7 +329,9 @@ class _Compile:
         for owner, name, replacement in self._replaced:
             setattr(owner, name, replacement)
         try:
-            return self._compile(args, return_type)
+            compiled = self._compile(args, return_type)
+            compiled.library._ensure_finalized()  # C functions would wait for their first use
+            return compiled
         finally:
             for (owner, name, _), original in zip(self._replaced, originals):
                 setattr(owner, name, original)
