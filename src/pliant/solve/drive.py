@@ -318,6 +318,8 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def _takes_state(function: Callable[..., Any], name: str) -> bool:
+    if isinstance(function, Signal) or _is_formula(function):
+        return False
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
