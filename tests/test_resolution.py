@@ -91,6 +91,42 @@ def test_a_straight_cable_needs_few_points():
     assert len(driven(pl.Strains.kirchhoff(4), {"z": 0.01}).tendons.point) <= 12
 
 
+def test_tendons_of_a_rod_that_need_about_as_many_points_share_them():
+    """What is computed at a point of a rod, once for all; a cable with far fewer, one with friction and one on a part of the rod do not."""
+    strains, helix = pl.Strains.kirchhoff(4), pl.helical_routing(0.01, turns=2)
+    robot, rod = arm(strains)
+    robot.add_tendon("straight", rod, z=0.01)
+    robot.add_tendon("helical", rod, **helix)
+    system, alone = robot.compile(), driven(strains, helix)
+    own = len(driven(strains, {"z": 0.01}).tendons.point)
+    assert own < len(alone.tendons.point) <= 3 * own
+    assert len(system.tendons.node) == len(alone.tendons.node)
+    assert len(system.tendons.point) == 2 * len(alone.tendons.point)
+    for routing, options in (
+        (pl.helical_routing(0.01, turns=12), {}),
+        (helix, {"friction": 0.1}),
+        (helix, {"end": 0.8}),
+    ):
+        robot, rod = arm(strains)
+        robot.add_tendon("straight", rod, z=0.01)
+        robot.add_tendon("other", rod, **routing, **options)
+        counts = np.bincount(robot.compile().tendons.point[:, 0])
+        assert counts[0] == own
+        assert counts[1] == len(driven(strains, routing, **options).tendons.point)
+
+
+def test_a_slack_tendon_takes_no_part_where_it_has_no_direction():
+    """At this strain its length density is zero: what the other one does is the same as without it."""
+    strains = pl.Strains(bending_y=0, stretch=0)
+    robot, rod = arm(strains)
+    robot.add_tendon("slack", rod, z=0.01)
+    robot.add_tendon("cable", rod, z=-0.01)
+    state = np.array([-50.0, -0.5]), np.zeros(2), np.zeros(2), {"cable": 1.0}
+    system, alone = robot.compile(), driven(strains, {"z": -0.01})
+    np.testing.assert_allclose(system.residual(*state), alone.residual(*state), rtol=1e-12)
+    np.testing.assert_allclose(system.residual_tangent(*state), alone.residual_tangent(*state), rtol=1e-12)
+
+
 def test_points_given_by_hand_are_kept_and_a_routing_that_they_do_not_follow_is_named():
     strains = pl.Strains.kirchhoff(4)
     for routing in ({"z": 0.01}, {"z": (0.01, -0.01)}):

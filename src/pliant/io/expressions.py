@@ -11,7 +11,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -177,6 +177,10 @@ class Expression:
 
         None if it is a function of X, or if numpy does not compute it with 64-bit floats: the sine of a comparison.
         """
+        return self._instructions
+
+    @cached_property
+    def _instructions(self) -> list[list[tuple[int, float]]] | None:
         if self.variable == "X":
             return None
         from .instructions import Untranslatable, translate  # here, since it loads the kernels

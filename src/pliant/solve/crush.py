@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.loads.tendons import (
-    L_N,
-    L_PHI,
+    L_NODE,
     L_TENDON,
-    L_V,
     LAW_ELASTIC,
     LAW_INPUT,
+    N_PHI,
+    N_RANGE,
+    N_V,
     P_PLACE,
     P_SLOPE,
-    P_STRAIN,
     P_WEIGHT,
     V_FRICTION,
 )
@@ -66,13 +66,14 @@ class _Paths:
         self.tendon = tendons.point[:, L_TENDON]
         self.weight = tendons.data[:, P_WEIGHT]
         self.J, self.start = np.zeros((count, 3, system.nv)), np.zeros((count, 3))
-        for p, place in enumerate(tendons.point):
-            first, n, v0 = place[L_PHI], place[L_N], place[L_V]
-            data, part = tendons.data[p], slice(first, first + n)
+        for p, m in enumerate(tendons.point[:, L_NODE]):
+            node, data = tendons.node[m], tendons.data[p]
+            ends = node[N_RANGE:]
+            first, n, v0 = node[N_PHI], ends[6], node[N_V]
             x, y, z = data[P_PLACE:P_SLOPE]
             E = np.array([[0, z, -y, 1, 0, 0], [-z, 0, x, 0, 1, 0], [y, -x, 0, 0, 0, 1.0]])
-            self.J[p][:, v0 : v0 + n] = E[:, tendons.comp[part]] * tendons.phi[part]
-            self.start[p] = E @ data[P_STRAIN:P_PLACE] + data[P_SLOPE:]
+            self.J[p][:, v0 : v0 + n] = np.repeat(E, np.diff(ends), axis=1) * tendons.phi[first : first + n]
+            self.start[p] = E @ tendons.strain[m] + data[P_SLOPE:]
         plain = (tendons.law[:, LAW_ELASTIC] == 0) & (tendons.value[:, V_FRICTION] == 0.0)
         tension = np.where(plain, u[tendons.law[:, LAW_INPUT]], 0.0)
         self.tension = np.where(self.weight > 0.0, tension[self.tendon], 0.0)

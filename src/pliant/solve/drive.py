@@ -71,6 +71,11 @@ class Drive:
         """Whether anything depends on the state."""
         return self.u_feedback or self.tau_feedback
 
+    @property
+    def varies(self) -> bool:
+        """Whether anything depends on time or state."""
+        return self.feedback or bool(self._functions)
+
     def _reader(self, value: Any, name: str) -> tuple[Callable[[float, Array, Array, int], Array], bool]:
         read: Callable[[Any], Array]
         if name == "u":
@@ -318,6 +323,8 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def _takes_state(function: Callable[..., Any], name: str) -> bool:
+    if isinstance(function, Signal) or _is_formula(function):
+        return False
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -113,12 +113,13 @@ class EnergyWatch:
         """Look at the states after accepted steps."""
         measured = bool(np.isfinite(steps.energy[1:, 0]).any())
         for k in range(1, len(steps.t)):
-            t, (q, v, a, u, tau, multipliers) = float(steps.t[k]), (x[k] for x in steps[1:7])
+            if self._open:
+                self._see_open(steps, k)
+                return
+            q, v, a, u, tau, multipliers = (x[k] for x in steps[1:7])
             self._given = Given(multipliers)
             self._measured = steps.energy[k]
-            if self._open:
-                self._see_open(t, q, v, a, u, tau)
-            elif not self._stands_still(v, u, tau):
+            if not self._stands_still(v, u, tau):
                 self._open = True  # from here on work is counted
                 self._parts = self._measure(q, v, a, u, tau)
                 self._first = self._parts.mechanical
@@ -127,7 +128,7 @@ class EnergyWatch:
                 self._count += 1
                 if np.isfinite(self._measured[0]) if measured else self._count % self.EVERY == 0:
                     self._see_closed(q, v, a, u, tau)
-            self._t = t
+            self._t = float(steps.t[k])
 
     def _see_closed(self, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
         now = self._measure(q, v, a, u, tau)
@@ -139,18 +140,31 @@ class EnergyWatch:
         swing = self._motion + self._highest - self._lowest
         self._note(total - self._lowest, self.CLOSED * swing + now.rounding)
 
-    def _see_open(self, t: float, q: Array, v: Array, a: Array, u: Array, tau: Array) -> None:
-        before, now = self._parts, self._measure(q, v, a, u, tau)
-        if not math.isfinite(now.mechanical + now.power):
+    def _see_open(self, steps: Steps, first: int) -> None:
+        """Energy against work in all rows from `first` on."""
+        energy = steps.energy[first:].copy()
+        for k in np.flatnonzero(np.isnan(energy[:, 0] + energy[:, 4])).tolist():
+            q, v, a, u, tau, multipliers = (x[first + k] for x in steps[1:7])
+            self._given, self._measured = Given(multipliers), energy[k]
+            energy[k] = self._measure(q, v, a, u, tau)
+        begin = np.append(self._t, steps.t[first:-1])
+        good = np.isfinite(energy[:, :3].sum(axis=1) + energy[:, 4])  # otherwise the integrator fails by itself
+        kinetic, gravitational, elastic, loads, power = energy[good].T
+        self._t = float(steps.t[-1])
+        if not len(power):
             return
-        self._parts = now
-        done = 0.5 * (t - self._t) * (before.power + now.power)
-        self._work += done
-        self._turnover += abs(done)
-        self._motion = max(self._motion, now.kinetic)
-        gap = now.mechanical - self._first - self._work - now.rounding - self._floor
-        self._gaps.append((self._t, gap))
-        self._absurd = len(self._gaps) > self.ENOUGH and gap > max(self.ABSURD * self._turnover, 0.5 * self._motion)
+        done = 0.5 * (steps.t[first:] - begin)[good] * (np.append(self._parts.power, power[:-1]) + power)
+        self._parts = _Parts(*energy[good][-1].tolist())
+        work = self._work + np.cumsum(done)
+        self._work = float(work[-1])
+        self._turnover += float(np.abs(done).sum())
+        self._motion = max(self._motion, float(kinetic.max()))
+        rounding = 1e-9 * (kinetic + np.abs(gravitational) + elastic + np.abs(loads))
+        gap = kinetic + gravitational + elastic - self._first - work - rounding - self._floor
+        self._gaps += zip(begin[good].tolist(), gap.tolist())
+        self._absurd = len(self._gaps) > self.ENOUGH and self._gaps[-1][1] > max(
+            self.ABSURD * self._turnover, 0.5 * self._motion
+        )
 
     def _note(self, gain: float, limit: float) -> None:
         if gain <= limit + self._floor:

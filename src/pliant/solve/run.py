@@ -84,7 +84,7 @@ class Run:
             self._next = 1
         self._safe = first
         self._energy = EnergyWatch(system, first, problem.atol)
-        stepper.watch = self._energy.level
+        stepper.watch = 2 if problem.drive.varies else self._energy.level  # work will be counted, most likely
         if checkpoint.due < self.BATCH:
             stepper.batch = 1
         self._rtol = problem.rtol

@@ -1,6 +1,7 @@
 """Tendons, push rods and chambers → flat tables: points along rods and straight stretches between links.
 
-A tendon has a quadrature of its own. Its points follow the strains, the routing and the weight, whatever the grid of the rod.
+Tendons have a quadrature of their own. Its points follow the strains, the routing and the weight, whatever the grid of the rod.
+Tendons of a rod that need about as many points have the same ones (`_share`), and with them what is computed there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...kernels import engine
 from ...kernels.loads.cables import CableSpace, apply_tendons, cables
-from ...kernels.loads.tendons import LAW_ELASTIC, SEGMENT_A, T_LENGTH, V_FRICTION, V_REST, Tendons
+from ...kernels.loads.tendons import LAW_ELASTIC, NODE_WIDTH, SEGMENT_A, T_LENGTH, V_FRICTION, V_REST, Tendons
 from ...model.actuators import Tendon
 from ...model.links import Frame, Rod
 from ...model.pose import Pose
@@ -39,6 +40,7 @@ _TOLERANCE = 3e-5  # of the wrench of a tendon, for the degree of its variation 
 _NOTED = 1e-3  # the same, for a word about points that the user gave
 _BENT = 0.3  # curvature of the states for which points are chosen, times the largest offset
 _STRETCHED = 0.1  # stretch and shear of these states
+_SHARED = 3.0  # how many times the points that a tendon needs it takes to share them: a new node costs three more points at a node
 _TURNED = 2 * np.pi  # angle [rad] that the rod has turned in them, for the loss of tension by friction
 
 
@@ -122,7 +124,7 @@ def _degrees(deformed: _Deformed, piece: Along, tendon: Tendon, edges: Array) ->
     return degrees_of(wrenches, edges, tolerance=tolerance, joint=True)
 
 
-def _quadrature(rod: Rod, piece: Along, edges: Array, counts: Ints) -> _Quadrature:
+def _quadrature(piece: Along, edges: Array, counts: Ints) -> _Quadrature:
     """Gauss points in pieces, `counts` in each."""
     X: list[Array] = []
     w: list[Array] = []
@@ -146,13 +148,30 @@ def _quadrature(rod: Rod, piece: Along, edges: Array, counts: Ints) -> _Quadratu
     return _Quadrature(points, total, spans, before)
 
 
+def _share(stretches: Iterable[tuple[str, Array, Ints]]) -> None:
+    """Raise counts, piece by piece, to the largest of the rod that is not far from them.
+
+    A stretch is the name of its rod, the edges of its pieces and the points in each, which are changed.
+    """
+    pieces: dict[tuple[str, float, float], list[tuple[Ints, int]]] = {}
+    for rod, edges, counts in stretches:
+        for k, (a, b) in enumerate(pairwise(edges.tolist())):
+            pieces.setdefault((rod, a, b), []).append((counts, k))
+    for places in pieces.values():
+        leader = np.inf
+        for counts, k in sorted(places, key=lambda place: -place[0][place[1]]):
+            if leader > _SHARED * counts[k]:
+                leader = counts[k]
+            counts[k] = leader
+
+
 class _Builder:
     """Collects points and straight stretches of all tendons."""
 
     def __init__(self, places: Places, inputs: Sequence[str]) -> None:
         self.places, self.inputs, self.refine, self.notes = places, inputs, places.refine, places.notes
-        self.basis: dict[tuple[str, float], tuple[Array, Array, Ints]] = {}
-        self.entries: dict[tuple[str, float], list[tuple[list[int], Array, int]]] = {}
+        self.nodes: dict[tuple[str, float], tuple[list[int], Array, Array, Array]] = {}  # place, ξ*, Φ, Φ′ by rod and X
+        self.entries: dict[tuple[str, float], list[tuple[int, Array, int]]] = {}  # of a node: tendon, data, wrap
         self.segments: list[list[int]] = []
         self.spans: list[Array] = []
         self.law: list[list[int]] = []
@@ -162,7 +181,21 @@ class _Builder:
         self.segment_turn: list[Array] = []
         self.wraps = 0
         self.deformed: dict[str, _Deformed] = {}  # by the name of the rod
-        self.rubs = any(t.friction > 0 for t in places.robot.tendons.values())
+        tendons = places.robot.tendons
+        self.rubs = any(t.friction > 0 for t in tendons.values())
+        # edges and points of the pieces of each stretch, by tendon and place in its path
+        self.pieces: dict[tuple[str, int], tuple[Array, Ints]] = {
+            (name, k): self.needed_points(name, tendon, piece)
+            for name, tendon in tendons.items()
+            for k, piece in enumerate(tendon.path)
+            if isinstance(piece, Along)
+        }
+        _share(
+            (piece.rod, *self.pieces[name, k])
+            for name, tendon in tendons.items()
+            for k, piece in enumerate(tendon.path)
+            if isinstance(piece, Along) and tendon.friction == 0.0  # with friction each point costs far more
+        )
 
     def add(self, name: str, tendon: Tendon) -> None:
         """Add one tendon."""
@@ -172,12 +205,12 @@ class _Builder:
         constant = 0.0
         last: tuple[Anchor, Frame] | None = None
         rows: list[Array] = []
-        for piece in tendon.path:
+        for place, piece in enumerate(tendon.path):
             enter = Frame(piece.rod, piece.start) if isinstance(piece, Along) else piece
             if last is not None:
                 constant += self.join(name, k, last, self.end_of(piece, enter, first=True), total)
             if isinstance(piece, Along):
-                total = self.along(name, k, tendon, piece, total, rows)
+                total = self.along(k, tendon, piece, self.pieces[name, place], total, rows)
                 last = self.end_of(piece, Frame(piece.rod, piece.end), first=False)
             else:
                 last = self.end_of(piece, piece, first=True)
@@ -215,23 +248,27 @@ class _Builder:
         self.segment_turn.append(total)
         return 0.0
 
-    def along(self, name: str, k: int, tendon: Tendon, piece: Along, total: Array, rows: list[Array]) -> Array:
+    def along(
+        self, k: int, tendon: Tendon, piece: Along, pieces: tuple[Array, Ints], total: Array, rows: list[Array]
+    ) -> Array:
         """A stretch along a rod; returns the weights of the turning angle up to its end."""
         link, rod, _grid = self.places.rod(piece.rod)
-        nodes = self.quadrature(name, tendon, piece, rod)
+        edges, counts = pieces
+        nodes = _quadrature(piece, edges, self.refine * counts)
         X, L = nodes.X, rod.length
         values = rod.strains.evaluate(X)
         d, slope = piece.offsets(X)
         weight = nodes.weights * L * tendon.weight(X)
-        table = np.column_stack([weight, rod.reference(X), d, slope / L])
-        head = [k, 0, rod.strains.size, self.places.strain_q(link), self.places.strain_v(link)]
+        table, reference = np.column_stack([weight, d, slope / L]), rod.reference(X)
+        ends = np.searchsorted(rod.strains.components, np.arange(7)).tolist()
+        head = [self.places.strain_q(link), self.places.strain_v(link), *ends]
         slopes, bends = np.zeros_like(values), np.zeros((len(X), 9))
-        for edges in dict.fromkeys(nodes.edges) if self.rubs else ():
-            at = np.array([e == edges for e in nodes.edges])
-            slopes[at] = derivative(rod.strains.evaluate, X[at], edges) / L
+        for part in dict.fromkeys(nodes.edges) if self.rubs else ():
+            at = np.array([e == part for e in nodes.edges])
+            slopes[at] = derivative(rod.strains.evaluate, X[at], part) / L
             if tendon.friction > 0:
-                bends[at, :6] = derivative(rod.reference, X[at], edges) / L
-                bends[at, 6:] = derivative(lambda s: piece.offsets(s)[1], X[at], edges) / L**2
+                bends[at, :6] = derivative(rod.reference, X[at], part) / L
+                bends[at, 6:] = derivative(lambda s: piece.offsets(s)[1], X[at], part) / L**2
         for i, x in enumerate(X):
             wrap = -1
             if tendon.friction > 0:
@@ -240,12 +277,13 @@ class _Builder:
                 self.wraps += 1
                 rows.append(np.concatenate([total, nodes.before[i] * L]))
             key = (piece.rod, float(x))
-            self.entries.setdefault(key, []).append((head, table[i], wrap))
-            self.basis.setdefault(key, (values[i], slopes[i], rod.strains.components))
+            self.entries.setdefault(key, []).append((k, table[i], wrap))
+            self.nodes.setdefault(key, (head, reference[i], values[i], slopes[i]))
         return np.concatenate([total, nodes.weights * L]) if tendon.friction > 0 else total
 
-    def quadrature(self, name: str, tendon: Tendon, piece: Along, rod: Rod) -> _Quadrature:
-        """Points of a stretch: in each piece those that the user gave, or as many as strains, routing and weight need."""
+    def needed_points(self, name: str, tendon: Tendon, piece: Along) -> tuple[Array, Ints]:
+        """Edges of a stretch and the points in each piece: those that the user gave, or as strains, routing and weight need."""
+        rod = self.places.rod(piece.rod)[1]
         edges = _edges(rod, piece)
         if piece.rod not in self.deformed:
             self.deformed[piece.rod] = _Deformed(rod)
@@ -263,35 +301,37 @@ class _Builder:
                 f"Tendon {name!r} turns faster than points = {rod.points} follow {where}: use at least {counts[k]}, or leave "
                 "`points` out."
             )
-        if rod.points is None:
-            counts += counts % 2  # so that the tendons of a rod more often share points, and what is computed there
-        else:
+        if rod.points is not None:
             counts[:] = rod.points
-        return _quadrature(rod, piece, edges, self.refine * counts)
+        return edges, counts
 
     def tables(self) -> Tendons:
         """The finished tables."""
-        points: list[list[int]] = []
-        data, phi, slope, comp = [], [], [], []
+        node: list[list[int]] = []
+        point: list[tuple[int, int]] = []
+        data, strain, phi, slope = [], [], [], []
         wrap = np.zeros((self.wraps, 1), dtype=np.int64)
         total = 0
-        for key, group in self.entries.items():  # all tendons at one point of a rod follow each other and share values
-            for head, row, w in group:
+        for m, (key, (head, reference, values, slopes)) in enumerate(self.nodes.items()):
+            first = len(point)
+            for k, row, w in self.entries[key]:
                 if w >= 0:
-                    wrap[w, 0] = len(points)
-                points.append([head[0], total, *head[2:]])
+                    wrap[w, 0] = len(point)
+                point.append((k, m))
                 data.append(row)
-            phi.append(self.basis[key][0])
-            slope.append(self.basis[key][1])
-            comp.append(self.basis[key][2])
-            total += len(phi[-1])
+            node.append([first, len(point), total, *head])
+            strain.append(reference)
+            phi.append(values)
+            slope.append(slopes)
+            total += len(values)
         widest = max((len(row) for row in [*self.turn, *self.segment_turn]), default=0)
         turn = [np.pad(row, (0, widest - len(row))) for row in [*self.turn, *self.segment_turn]]
         return Tendons(
-            point=as_rows(points, 5, np.int64),
-            data=as_rows(data, 13),
+            node=as_rows(node, NODE_WIDTH, np.int64),
+            strain=as_rows(strain, 6),
+            point=as_rows(point, 2, np.int64),
+            data=as_rows(data, 7),
             phi=np.concatenate(phi) if phi else np.zeros(0),
-            comp=np.concatenate(comp).astype(np.int64) if comp else np.zeros(0, dtype=np.int64),
             segment=as_rows(self.segments, 3, np.int64),
             span=as_rows(self.spans, 6),
             law=as_rows(self.law, 4, np.int64),

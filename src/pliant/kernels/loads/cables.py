@@ -10,22 +10,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.dual import get3, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..algebra.dual import dadd, daxpy, dscale, get3, get6, vadd, vaxpy, vcross, vdot, vscale, vsub
 from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, YES
 from .law import add_cross_terms, clear_laws, pair_columns, point_at, subtract_pair, subtract_wrench, velocity_at
 from .tendons import (
-    L_N,
-    L_PHI,
-    L_Q,
+    L_NODE,
     L_TENDON,
-    L_V,
     LAW_ELASTIC,
     LAW_END,
     LAW_FIRST,
     LAW_INPUT,
-    P_PLACE,
+    N_END,
+    N_FIRST,
+    N_PHI,
+    N_Q,
+    N_RANGE,
+    N_V,
     P_SLOPE,
-    P_STRAIN,
     P_WEIGHT,
     SEGMENT_A,
     SEGMENT_B,
@@ -45,8 +46,12 @@ from .tendons import (
     V_STIFF,
     Tendons,
     add_lines,
-    strain_rate,
-    tendon_state,
+    combine,
+    direction,
+    project,
+    strain_at,
+    strain_rate_at,
+    turned,
 )
 from .units import ENERGY, FORCES, INPUTS, LENGTHS, MATRICES, TANGENT, unit
 
@@ -76,19 +81,17 @@ def segment_ends(tendons, m, state):
 @routine
 def measure(tendons, work, q, v):
     """Lengths and their rates, into work.tension[:, 1:3]; needs the forward pass if there are straight stretches."""
-    w = work.line[6]
-    rate = work.line[5]
-    none = work.line[:0]
     for k in range(tendons.law.shape[0]):
         work.tension[k, T_LENGTH] = tendons.value[k, V_LENGTH]
         work.tension[k, T_RATE] = 0.0
-    for p in range(tendons.point.shape[0]):
-        k = tendons.point[p, L_TENDON]
-        weight = tendons.data[p, P_WEIGHT]
-        work.tension[k, T_LENGTH] += weight * tendon_state(tendons, p, q, w, none)
-        strain_rate(tendons, p, v, rate)
-        for c in range(6):
-            work.tension[k, T_RATE] += weight * w[c] * rate[c]
+    for m in range(tendons.node.shape[0]):
+        xi, rate = strain_at(tendons, m, q), strain_rate_at(tendons, m, v)
+        for p in range(tendons.node[m, N_FIRST], tendons.node[m, N_END]):
+            k = tendons.point[p, L_TENDON]
+            weight = tendons.data[p, P_WEIGHT]
+            d, n, size = direction(xi, tendons.data[p])
+            work.tension[k, T_LENGTH] += weight * size
+            work.tension[k, T_RATE] += weight * vdot(n, vadd(rate[1], vcross(rate[0], d)))
     for m in range(tendons.segment.shape[0]):
         k = tendons.segment[m, SEGMENT_TENDON]
         a, b, n, size = segment_ends(tendons, m, work.state)
@@ -139,67 +142,39 @@ def turning(tendons, e, q, slope):
     The unit tangent t̂ in section axes turns by c = κ×t̂ + t̂′ per metre; √(|c|² + ε²) − ε is smooth where it is straight.
     """
     p = tendons.wrap[e, 0]
-    data = tendons.data[p]
-    o, q0 = tendons.point[p, L_PHI], tendons.point[p, L_Q]
-    zero = 0.0 * q[0]
-    k0, k1, k2 = data[P_STRAIN] + zero, data[P_STRAIN + 1] + zero, data[P_STRAIN + 2] + zero
-    s0, s1, s2 = data[P_STRAIN + 3] + zero, data[P_STRAIN + 4] + zero, data[P_STRAIN + 5] + zero
-    bend = tendons.bend[e]
-    a0, a1, a2 = bend[0] + zero, bend[1] + zero, bend[2] + zero
-    b0, b1, b2 = bend[3] + zero, bend[4] + zero, bend[5] + zero
-    for k in range(tendons.point[p, L_N]):
-        c = tendons.comp[o + k]
-        x = tendons.phi[o + k] * q[q0 + k]
-        y = tendons.slope[o + k] * q[q0 + k]
-        if c == 0:
-            k0 += x
-            a0 += y
-        elif c == 1:
-            k1 += x
-            a1 += y
-        elif c == 2:
-            k2 += x
-            a2 += y
-        elif c == 3:
-            s0 += x
-            b0 += y
-        elif c == 4:
-            s1 += x
-            b1 += y
-        else:
-            s2 += x
-            b2 += y
-    kappa = (k0, k1, k2)
-    d, d1, d2 = get3(data, P_PLACE), get3(data, P_SLOPE), get3(bend, N6)
-    t = vadd(vadd((s0, s1, s2), vcross(kappa, d)), d1)
-    t1 = vadd(vadd(vadd((b0, b1, b2), vcross((a0, a1, a2), d)), vcross(kappa, d1)), d2)
-    size = np.sqrt(vdot(t, t))
-    n = vscale(1.0 / size, t)
+    m = tendons.point[p, L_NODE]
+    data, bend, node = tendons.data[p], tendons.bend[e], tendons.node[m]
+    xi = strain_at(tendons, m, q)
+    xi1 = dadd(get6(bend, N0), combine(node, tendons.slope, q, node[N_Q]))
+    kappa = xi[0]
+    d1, d2 = get3(data, P_SLOPE), get3(bend, N6)
+    d, n, size = direction(xi, data)
+    t1 = vadd(vadd(vadd(xi1[1], vcross(xi1[0], d)), vcross(kappa, d1)), d2)
     along = vdot(n, t1)
     g = vscale(1.0 / size, vaxpy(-along, n, t1))
     c = vadd(vcross(kappa, n), g)
     eps = 1e-5
     root = np.sqrt(vdot(c, c) + eps * eps)
     if slope.shape[0] == 2:
-        one = 1.0 + zero
-        for m in range(12):
-            comp = m % 6
+        one = 1.0 + 0.0 * q[0]
+        for k in range(12):
+            comp = k % 6
             e3 = (
                 one if comp % 3 == 0 else 0.0 * one,
                 one if comp % 3 == 1 else 0.0 * one,
                 one if comp % 3 == 2 else 0.0 * one,
             )
             none = vscale(0.0, e3)
-            dk = e3 if m < 3 else none
-            dt = vcross(e3, d) if m < 3 else (e3 if m < 6 else none)
-            dt1 = vcross(e3, d1) if m < 3 else none
-            if m >= 6:
-                dt1 = vcross(e3, d) if m < 9 else e3
-            dn = vscale(1.0 / size, vaxpy(-vdot(n, dt), n, dt))
+            dk = e3 if k < 3 else none
+            dt = vcross(e3, d) if k < 3 else (e3 if k < 6 else none)
+            dt1 = vcross(e3, d1) if k < 3 else none
+            if k >= 6:
+                dt1 = vcross(e3, d) if k < 9 else e3
+            dn = turned(n, size, dt)
             dg = vaxpy(-along, dn, vaxpy(-vdot(n, dt1) - vdot(dn, t1), n, dt1))
             dg = vscale(1.0 / size, vaxpy(-vdot(n, dt), g, dg))
             dc = vadd(vadd(vcross(dk, n), vcross(kappa, dn)), dg)
-            slope[m // 6, comp] = vdot(c, dc) / root
+            slope[k // 6, comp] = vdot(c, dc) / root
     return root - eps
 
 
@@ -309,6 +284,14 @@ def add_segment_row(t, work, i, j, x, F, scale, y):
 
 
 @routine
+def add_wrap(tendons, p, q, scale, out):
+    """out (nv,) += scale ∂ℓ/∂q of point p alone."""
+    m = tendons.point[p, L_NODE]
+    d, n, _size = direction(strain_at(tendons, m, q), tendons.data[p])
+    project(tendons.node[m], scale * tendons.data[p, P_WEIGHT], tendons.phi, (vcross(d, n), n), out)
+
+
+@routine
 def gradients(t, tendons, work, space, k, q, v, cq, cv, rate, out):
     """Derivatives of tendon k's length: out (4, nv) gets
 
@@ -316,37 +299,24 @@ def gradients(t, tendons, work, space, k, q, v, cq, cv, rate, out):
     3: the first weighted by the turning angle. The columns of the steps must be known (after `rod_columns`).
     """
     clear_gradient(out)
-    w, xi = work.line[6], work.line6[0]
-    K = work.line[:6]
     wraps = tendons.wrap.shape[0]
     rubs = tendons.value[k, V_FRICTION] != 0.0
     for p in range(tendons.point.shape[0]):
         if tendons.point[p, L_TENDON] != k:
             continue
-        weight = tendons.data[p, P_WEIGHT]
-        tendon_state(tendons, p, q, w, K)
-        o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-        factor = work.factor[p]
+        m = tendons.point[p, L_NODE]
+        node, weight = tendons.node[m], tendons.data[p, P_WEIGHT]
+        d, n, size = direction(strain_at(tendons, m, q), tendons.data[p])
+        w = (vcross(d, n), n)
+        project(node, weight * work.factor[p], tendons.phi, w, out[0])
+        project(node, weight, tendons.phi, w, out[1])
         if rate:
-            strain_rate(tendons, p, v, xi)
-        for i in range(tendons.point[p, L_N]):
-            c = tendons.comp[o + i]
-            g = weight * tendons.phi[o + i]
-            out[0, v0 + i] += factor * g * w[c]
-            out[1, v0 + i] += g * w[c]
-            if rate:
-                y = 0.0 * w[c]
-                for j in range(6):
-                    y += K[c, j] * xi[j]
-                out[2, v0 + i] += g * (cq * y + cv * w[c])
+            xi = strain_rate_at(tendons, m, v)
+            y = turned(n, size, vadd(xi[1], vcross(xi[0], d)))
+            project(node, weight, tendons.phi, daxpy(cv, w, dscale(cq, (vcross(d, y), y))), out[2])
     if rubs:
         for e in range(tendons.law[k, LAW_FIRST], tendons.law[k, LAW_END]):
-            p = tendons.wrap[e, 0]
-            tendon_state(tendons, p, q, w, K)
-            o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-            f = tendons.data[p, P_WEIGHT] * space.wrapped[e, W_FACTOR] * space.wrapped[e, W_ANGLE]
-            for i in range(tendons.point[p, L_N]):
-                out[3, v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
+            add_wrap(tendons, tendons.wrap[e, 0], q, space.wrapped[e, W_FACTOR] * space.wrapped[e, W_ANGLE], out[3])
     for m in range(tendons.segment.shape[0]):
         if tendons.segment[m, SEGMENT_TENDON] != k:
             continue
@@ -411,7 +381,7 @@ def add_tension_tangents(t, tendons, work, space, q, v, cq, cv, out):
 @routine
 def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
     """out += scale Σ f (∂ℓ/∂q)ₚ ∂θₚ/∂q over the points and straight stretches of tendon k."""
-    w, slope, none = work.line[6], work.line[4:6], work.line[:0]
+    slope = work.line[4:6]
     left, right = space.gradient[1], space.gradient[2]
     first, end = tendons.law[k, LAW_FIRST], tendons.law[k, LAW_END]
     wraps = tendons.wrap.shape[0]
@@ -420,13 +390,9 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
             left[i] = 0.0
             right[i] = 0.0
         for e in range(first, end):
-            p = tendons.wrap[e, 0]
-            f = tendons.turn[e, m] * space.wrapped[e, W_FACTOR] * tendons.data[p, P_WEIGHT]
+            f = tendons.turn[e, m] * space.wrapped[e, W_FACTOR]
             if f != 0.0:
-                tendon_state(tendons, p, q, w, none)
-                o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-                for i in range(tendons.point[p, L_N]):
-                    left[v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
+                add_wrap(tendons, tendons.wrap[e, 0], q, f, left)
         for s in range(tendons.segment.shape[0]):
             f = tendons.turn[wraps + s, m]
             if tendons.segment[s, SEGMENT_TENDON] == k and f != 0.0:
@@ -436,11 +402,11 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
                     t, work, tendons.segment[s, SEGMENT_A], tendons.segment[s, SEGMENT_B], a, n, scaled, left
                 )
         turning(tendons, first + m, q, slope)
-        p = tendons.wrap[first + m, 0]
-        o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-        for i in range(tendons.point[p, L_N]):
-            c = tendons.comp[o + i]
-            right[v0 + i] += slope[0, c] * tendons.phi[o + i] + slope[1, c] * tendons.slope[o + i]
+        node = tendons.node[tendons.point[tendons.wrap[first + m, 0], L_NODE]]
+        o, v0 = node[N_PHI], node[N_V]
+        for c in range(6):
+            for i in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+                right[v0 + i] += slope[0, c] * tendons.phi[o + i] + slope[1, c] * tendons.slope[o + i]
         add_outer(left, scale, right, out)
 
 

@@ -1,31 +1,35 @@
 """Tendons along rods: generalised forces of tensions and their derivatives (MATH §4, [002] D60–D63).
 
-Along a rod a tendon depends on the strain alone and needs no recursion: at a point with strain ξ, with ``E = [−d̂ | 1]``
-and ``t = E ξ + d′``, its length density is |t|, its wrench ``Eᵀ t̂`` and the derivative of the wrench
-``Eᵀ (1 − t̂t̂ᵀ) E / |t|``. Pressure chambers and push rods are tendons with a negative weight. Straight stretches between
-bodies, elasticity and friction are in `cables`.
+Along a rod a tendon depends on the strain alone and needs no recursion: at a point with strain ξ = (κ, σ) and place d in
+the section, ``t = σ + κ×d + d′`` is the derivative of its curve, |t| its length density, ``(d×t̂, t̂)`` its wrench, and
+``(d×y, y)`` with ``y = (1 − t̂t̂ᵀ) δt / |t|`` the change of the wrench with the strain. All tendons of a rod are integrated at
+common points as far as they can be, the *nodes*: the strain there is computed once, and wrenches and their derivatives are
+summed before they are projected on coordinates. Pressure chambers and push rods are tendons with a negative weight.
+Straight stretches between bodies, elasticity and friction are in `cables`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._jit import routine
-from ..layout import F1, F2, I1, I2
+from ..._jit import inline, routine
+from ..algebra.dual import dadd, daxpy, get3, get6, vadd, vaxpy, vcross, vdot, vscale
+from ..layout import F1, F2, I2
 
 
 class Tendons(NamedTuple):
     """Points and straight stretches of all tendons, as arrays; constant after compile."""
 
-    point: I2  # (points, 5) tendon, first entry of phi, number of coordinates, first coordinate, first velocity
-    data: F2  # (points, 13) weight [m], ξ* (6), d (3), d′ (3) per metre
-    phi: F1  # (Σ,) basis values of the rod's coordinates at each point
-    comp: I1  # (Σ,) strain component of each
+    node: I2  # (nodes, NODE_WIDTH) points of rods: first and end of its rows in `point`, and of its entries in `phi`
+    strain: F2  # (nodes, 6) ξ*
+    point: I2  # (points, 2) tendon and node; those of a node follow each other
+    data: F2  # (points, 7) weight [m], d (3), d′ (3) per metre
+    phi: F1  # (Σ,) basis values of the rod's coordinates at each node, in the order of strain components
     segment: I2  # (segments, 3) tendon and the steps of its two ends (−1: the world)
     span: F2  # (segments, 6) the two ends in the frames of their steps
     law: I2  # (tendons, 4) input, 1 if elastic, first and end of its rows in `wrap`
     value: (
-        F2  # (tendons, 6) k, c, ℓ₀, μ, speed at which friction turns (0: always pulling), constant part of the length
+        F2  # (tendons, 7) k, c, ℓ₀, μ, speed at which friction turns (0: always pulling), constant part of the length
     )
     wrap: I2  # (wraps, 1) point, for tendons with friction, in the order of their way
     bend: F2  # (wraps, 9) ξ*′ (6) and d″ (3) per metre
@@ -33,74 +37,90 @@ class Tendons(NamedTuple):
     turn: F2  # (wraps + segments, most wraps of a tendon) weights of the turning angle before a point or segment
 
 
-L_TENDON, L_PHI, L_N, L_Q, L_V = (np.int64(k) for k in range(5))
+# columns of `node`: rows in `point`, first entry of `phi`, first coordinate and velocity, seven ends of strain components
+N_FIRST, N_END, N_PHI, N_Q, N_V, N_RANGE = (np.int64(k) for k in range(6))
+NODE_WIDTH = 5 + 7
+L_TENDON, L_NODE = (np.int64(k) for k in range(2))
 T_FORCE, T_LENGTH, T_RATE, T_STIFF, T_DAMP, T_SENSE = (np.int64(k) for k in range(6))
 LAW_INPUT, LAW_ELASTIC, LAW_FIRST, LAW_END = (np.int64(k) for k in range(4))
 SEGMENT_TENDON, SEGMENT_A, SEGMENT_B = (np.int64(k) for k in range(3))
-P_WEIGHT, P_STRAIN, P_PLACE, P_SLOPE = (np.int64(k) for k in (0, 1, 7, 10))
+P_WEIGHT, P_PLACE, P_SLOPE = (np.int64(k) for k in (0, 1, 4))
 V_STIFF, V_DAMP, V_REST, V_FRICTION, V_SPEED, V_LENGTH, V_FACTOR = (np.int64(k) for k in range(7))
+N0, N1, N2, N3, N4, N5 = (np.int64(k) for k in range(6))
+
+
+@inline
+def component(node, c, values, x, x0):
+    """Entry c of Φ x at a node."""
+    o = node[N_PHI]
+    total = 0.0 * x[0]
+    for k in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+        total += values[o + k] * x[x0 + k]
+    return total
 
 
 @routine
-def tendon_state(tendons, p, q, wrench, tangent):
-    """Wrench Eᵀt̂ (6,) of a unit tension at point p and its derivative in ξ (6, 6). Returns |t|."""
-    data = tendons.data[p]
-    o = tendons.point[p, L_PHI]
-    q0 = tendons.point[p, L_Q]
-    x = wrench  # first the strain, then overwritten
-    for c in range(6):
-        x[c] = data[P_STRAIN + c]
-    for k in range(tendons.point[p, L_N]):
-        x[tendons.comp[o + k]] += tendons.phi[o + k] * q[q0 + k]
-    d0, d1, d2 = data[P_PLACE], data[P_PLACE + 1], data[P_PLACE + 2]
-    t0 = x[3] + x[1] * d2 - x[2] * d1 + data[P_SLOPE]
-    t1 = x[4] + x[2] * d0 - x[0] * d2 + data[P_SLOPE + 1]
-    t2 = x[5] + x[0] * d1 - x[1] * d0 + data[P_SLOPE + 2]
-    size = np.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
-    t0 /= size
-    t1 /= size
-    t2 /= size
-    x[0] = d1 * t2 - d2 * t1
-    x[1] = d2 * t0 - d0 * t2
-    x[2] = d0 * t1 - d1 * t0
-    x[3] = t0
-    x[4] = t1
-    x[5] = t2
-    if tangent.shape[0] == 6:
-        for i in range(6):
-            for j in range(6):
-                tangent[i, j] = -x[i] * x[j] / size
-        # EᵀE / |t| = [[d̂ d̂ᵀ, d̂], [d̂ᵀ, 1]] / |t|
-        dd = d0 * d0 + d1 * d1 + d2 * d2
-        d = (d0, d1, d2)
-        for i in range(3):
-            for j in range(3):
-                tangent[i, j] -= d[i] * d[j] / size
-            tangent[i, i] += dd / size
-            tangent[3 + i, 3 + i] += 1.0 / size
-        tangent[0, 4] -= d2 / size
-        tangent[0, 5] += d1 / size
-        tangent[1, 3] += d2 / size
-        tangent[1, 5] -= d0 / size
-        tangent[2, 3] -= d1 / size
-        tangent[2, 4] += d0 / size
-        tangent[4, 0] -= d2 / size
-        tangent[5, 0] += d1 / size
-        tangent[3, 1] += d2 / size
-        tangent[5, 1] -= d0 / size
-        tangent[3, 2] -= d1 / size
-        tangent[4, 2] += d0 / size
-    return size
+def combine(node, values, x, x0):
+    """Φ x (twist) at a node, with the coordinates x[x0:] of its rod and `values` of their functions there."""
+    a = (component(node, N0, values, x, x0), component(node, N1, values, x, x0), component(node, N2, values, x, x0))
+    b = (component(node, N3, values, x, x0), component(node, N4, values, x, x0), component(node, N5, values, x, x0))
+    return (a, b)
 
 
 @routine
-def strain_rate(tendons, p, v, out):
-    """out (6,) = Φ v at point p."""
-    o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
+def strain_at(tendons, m, q):
+    """Strain ξ (twist) at node m."""
+    node = tendons.node[m]
+    return dadd(get6(tendons.strain[m], N0), combine(node, tendons.phi, q, node[N_Q]))
+
+
+@routine
+def strain_rate_at(tendons, m, v):
+    """Rate of the strain (twist) at node m."""
+    node = tendons.node[m]
+    return combine(node, tendons.phi, v, node[N_V])
+
+
+@inline
+def direction(xi, data):
+    """Place d in the section, unit tangent t̂ and length density |t| of a tendon at strain ξ."""
+    d = get3(data, P_PLACE)
+    t = vadd(vadd(xi[1], vcross(xi[0], d)), get3(data, P_SLOPE))
+    size = np.sqrt(vdot(t, t))
+    return d, vscale(1.0 / size, t), size
+
+
+@inline
+def turned(n, size, dt):
+    """Change of the unit tangent n with that of t."""
+    return vscale(1.0 / size, vaxpy(-vdot(n, dt), n, dt))
+
+
+@routine
+def project(node, scale, phi, wrench, out):
+    """out (nv,) += scale Φᵀ (moment, force) at a node."""
+    m, f = wrench
+    w = (m[0], m[1], m[2], f[0], f[1], f[2])
+    o, v0 = node[N_PHI], node[N_V]
     for c in range(6):
-        out[c] = 0.0
-    for k in range(tendons.point[p, L_N]):
-        out[tendons.comp[o + k]] += tendons.phi[o + k] * v[v0 + k]
+        x = scale * w[c]
+        for k in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+            out[v0 + k] += x * phi[o + k]
+
+
+@routine
+def pulled(tendons, work, m):
+    """Whether a tendon at node m is under tension."""
+    for p in range(tendons.node[m, N_FIRST], tendons.node[m, N_END]):
+        if work.tension[tendons.point[p, L_TENDON], T_FORCE] != 0.0:
+            return True
+    return False
+
+
+@inline
+def pull(tendons, work, p):
+    """Tension at point p times its weight."""
+    return work.tension[tendons.point[p, L_TENDON], T_FORCE] * work.factor[p] * tendons.data[p, P_WEIGHT]
 
 
 @routine
@@ -113,56 +133,61 @@ def set_plain_tensions(tendons, work, u):
 @routine
 def line_lengths(tendons, work, q):
     """Lengths of the stretches along rods, into work.tension[:, 1]."""
-    w = work.line[6]
-    none = work.line[:0]
     for k in range(tendons.law.shape[0]):
         work.tension[k, T_LENGTH] = tendons.value[k, V_LENGTH]
-    for p in range(tendons.point.shape[0]):
-        k = tendons.point[p, L_TENDON]
-        work.tension[k, T_LENGTH] += tendons.data[p, P_WEIGHT] * tendon_state(tendons, p, q, w, none)
+    for m in range(tendons.node.shape[0]):
+        xi = strain_at(tendons, m, q)
+        for p in range(tendons.node[m, N_FIRST], tendons.node[m, N_END]):
+            _d, _n, size = direction(xi, tendons.data[p])
+            work.tension[tendons.point[p, L_TENDON], T_LENGTH] += tendons.data[p, P_WEIGHT] * size
 
 
 @routine
 def add_lines(tendons, work, q, r):
     """r += Σ T ∂ℓ/∂q of the stretches along rods."""
-    w = work.line[6]
-    none = work.line[:0]
-    for p in range(tendons.point.shape[0]):
-        force = work.tension[tendons.point[p, L_TENDON], T_FORCE]
-        if force == 0.0:
+    for m in range(tendons.node.shape[0]):
+        if not pulled(tendons, work, m):
             continue
-        tendon_state(tendons, p, q, w, none)
-        f = force * work.factor[p] * tendons.data[p, P_WEIGHT]
-        o = tendons.point[p, L_PHI]
-        v0 = tendons.point[p, L_V]
-        for k in range(tendons.point[p, L_N]):
-            r[v0 + k] += f * tendons.phi[o + k] * w[tendons.comp[o + k]]
+        xi = strain_at(tendons, m, q)
+        zero = vscale(0.0, xi[0])
+        total = (zero, zero)
+        for p in range(tendons.node[m, N_FIRST], tendons.node[m, N_END]):
+            f = pull(tendons, work, p)
+            if f != 0.0:
+                d, n, _size = direction(xi, tendons.data[p])
+                total = daxpy(f, (vcross(d, n), n), total)
+        project(tendons.node[m], 1.0, tendons.phi, total, r)
 
 
 @routine
-def line_stiffness(tendons, work, q, cq, p, total):
-    """total (6, 6) = cq Σ T ∂(wrench)/∂ξ over all tendons at the same point of a rod, which follow each other from p on.
+def add_column(K, c, f, d, n, dt):
+    """K[:, c] += f (d×y, y), where y is the change of the unit tangent n with δt."""
+    y = vscale(f, vaxpy(-vdot(n, dt), n, dt))
+    z = vcross(d, y)
+    for i in range(3):
+        K[i, c] += z[i]
+        K[3 + i, c] += y[i]
 
-    Returns the point after them, and whether any is under tension.
-    """
-    w = work.line[6]
-    K = work.line[:6]
-    o = tendons.point[p, L_PHI]
+
+@routine
+def line_stiffness(tendons, work, q, m, K):
+    """K (6, 6) = Σ T ∂(wrench)/∂ξ over all tendons at node m."""
     for i in range(6):
         for j in range(6):
-            total[i, j] = 0.0
-    active = False
-    while p < tendons.point.shape[0] and tendons.point[p, L_PHI] == o:
-        force = work.tension[tendons.point[p, L_TENDON], T_FORCE]
-        if force != 0.0:
-            active = True
-            tendon_state(tendons, p, q, w, K)
-            f = cq * force * work.factor[p] * tendons.data[p, P_WEIGHT]
-            for i in range(6):
-                for j in range(6):
-                    total[i, j] += f * K[i, j]
-        p += 1
-    return p, active
+            K[i, j] = 0.0
+    xi = strain_at(tendons, m, q)
+    for p in range(tendons.node[m, N_FIRST], tendons.node[m, N_END]):
+        f = pull(tendons, work, p)
+        if f == 0.0:
+            continue
+        d, n, size = direction(xi, tendons.data[p])
+        f = f / size
+        add_column(K, N0, f, d, n, (0.0, -d[2], d[1]))
+        add_column(K, N1, f, d, n, (d[2], 0.0, -d[0]))
+        add_column(K, N2, f, d, n, (-d[1], d[0], 0.0))
+        add_column(K, N3, f, d, n, (1.0, 0.0, 0.0))
+        add_column(K, N4, f, d, n, (0.0, 1.0, 0.0))
+        add_column(K, N5, f, d, n, (0.0, 0.0, 1.0))
 
 
 @routine
@@ -170,35 +195,37 @@ def add_line_tangents(tendons, work, q, cq, out):
     """out += cq Σ T ∂²ℓ/∂q²."""
     if cq == 0.0:
         return
-    total = work.line6
-    p = 0
-    while p < tendons.point.shape[0]:
-        o = tendons.point[p, L_PHI]
-        v0 = tendons.point[p, L_V]
-        n = tendons.point[p, L_N]
-        p, active = line_stiffness(tendons, work, q, cq, p, total)
-        if active:
-            for i in range(n):
+    K, KPhi = work.line6, work.columns[0]
+    for m in range(tendons.node.shape[0]):
+        if not pulled(tendons, work, m):
+            continue
+        line_stiffness(tendons, work, q, m, K)
+        node = tendons.node[m]
+        o, v0, n = node[N_PHI], node[N_V], node[N_RANGE + 6]
+        for c in range(6):
+            for b in range(6):
+                g = cq * K[c, b]
+                for k in range(node[N_RANGE + b], node[N_RANGE + b + 1]):
+                    KPhi[c, k] = g * tendons.phi[o + k]
+        for c in range(6):
+            row = KPhi[c, :n]
+            for i in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
                 g = tendons.phi[o + i]
-                row = total[tendons.comp[o + i]]
                 dst = out[v0 + i, v0 : v0 + n]
-                for j in range(n):
-                    dst[j] += g * row[tendons.comp[o + j]] * tendons.phi[o + j]
+                for k in range(n):
+                    dst[k] += g * row[k]
 
 
 @routine
 def add_line_gradients(tendons, work, q, by_input, scale, out):
     """out[k] += scale ∂ℓ/∂q of tendon k's stretches along rods; k counts tendons or (`by_input`) their inputs."""
-    w = work.line[6]
-    none = work.line[:0]
-    for p in range(tendons.point.shape[0]):
-        k = tendons.point[p, L_TENDON]
-        row = out[tendons.law[k, LAW_INPUT] if by_input else k]
-        tendon_state(tendons, p, q, w, none)
-        o, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-        f = scale * tendons.data[p, P_WEIGHT]
-        for i in range(tendons.point[p, L_N]):
-            row[v0 + i] += f * tendons.phi[o + i] * w[tendons.comp[o + i]]
+    for m in range(tendons.node.shape[0]):
+        xi = strain_at(tendons, m, q)
+        for p in range(tendons.node[m, N_FIRST], tendons.node[m, N_END]):
+            k = tendons.point[p, L_TENDON]
+            d, n, _size = direction(xi, tendons.data[p])
+            row = out[tendons.law[k, LAW_INPUT] if by_input else k]
+            project(tendons.node[m], scale * tendons.data[p, P_WEIGHT], tendons.phi, (vcross(d, n), n), row)
 
 
 @routine

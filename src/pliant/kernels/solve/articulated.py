@@ -13,10 +13,10 @@ import numpy as np
 from ..._jit import routine
 from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
-from ..layout import COL0, COLS, FW, J_PLANE, PSTEP, R_PLANE, W_PLANE, YES
+from ..layout import COL0, COLS, FW, J_PLANE, PSTEP, R_PLANE, RANGE, W_PLANE, YES
 from ..loads.efforts import effort
 from ..loads.internal import spring
-from ..loads.tendons import L_PHI, L_V, line_stiffness
+from ..loads.tendons import N_PHI, N_V, line_stiffness, pulled
 from ..recursion.composite import all_jacobians, mass_terms
 from ..recursion.dynamics import scatter
 from ..recursion.inertia import point_inertias
@@ -46,21 +46,21 @@ def add_springs(t, work, c, fronts, q, S):
 def add_tendon_stiffness(t, work, tendons, fronts, q, S):
     """Tangents of tensions along rods, into the fronts of the blocks they run along."""
     K = work.line6
-    p = 0
-    while p < tendons.point.shape[0]:
-        first, v0 = tendons.point[p, L_PHI], tendons.point[p, L_V]
-        b = fronts.line[p]
-        p, active = line_stiffness(tendons, work, q, 1.0, p, K)
-        if not active:
+    for m in range(tendons.node.shape[0]):
+        if not pulled(tendons, work, m):
             continue
-        n, col0, o = t.block[b, COLS], t.block[b, COL0], fronts.front[b, ROW]
-        for i in range(n):
-            f = first + t.col_v[col0 + i] - v0
-            row = S[o + fronts.own[col0 + i]]
-            part = K[tendons.comp[f]]
-            for j in range(n):
-                g = first + t.col_v[col0 + j] - v0
-                row[fronts.own[col0 + j]] += tendons.phi[f] * part[tendons.comp[g]] * tendons.phi[g]
+        line_stiffness(tendons, work, q, m, K)
+        block = t.block[fronts.line[m]]
+        col0, o = block[COL0], fronts.front[fronts.line[m], ROW]
+        first = tendons.node[m, N_PHI] - tendons.node[m, N_V]
+        for c in range(6):
+            for i in range(block[RANGE + c], block[RANGE + c + 1]):
+                f = tendons.phi[first + t.col_v[col0 + i]]
+                row = S[o + fronts.own[col0 + i]]
+                for b in range(6):
+                    g = f * K[c, b]
+                    for j in range(block[RANGE + b], block[RANGE + b + 1]):
+                        row[fronts.own[col0 + j]] += g * tendons.phi[first + t.col_v[col0 + j]]
 
 
 @routine

@@ -50,7 +50,7 @@ from .residual import residual
 from .stages import ONE, WITH_LAW, ZERO, factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
 from .tape import TOLD_TO_STOP
 
-APART = 0.08  # of a step: accelerations closer than this do not serve a predictor together
+APART = 0.25  # of a step: accelerations closer than this do not serve a predictor together, which would magnify what they differ by
 OLD = 2.5  # steps: older ones do not serve it
 
 

@@ -32,7 +32,7 @@ class Fronts(NamedTuple):
     entry: I2  # (entries, 2) row and column in the store of the entries of `Internal.column`
     effort: I2  # (efforts, 2) likewise for forces on coordinates
     spring: I1  # (springs,) block of each manifold joint with a spring
-    line: I1  # (tendon points,) block that each point of a tendon acts on
+    line: I1  # (nodes of tendons,) block that each acts on
     size: I1  # (2,) rows and columns of the store
 
 

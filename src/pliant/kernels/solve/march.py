@@ -236,7 +236,7 @@ def look(problem, tape, row, p):
 
 @routine
 def after_success(h, p):
-    """The next step after an accepted one, by its error and that of the one before; it stays if it could grow by little."""
+    """The next step after an accepted one, by its error and that of the one before; it stays if it would change by little."""
     error, order = max(p[MARCH_ERROR], 1e-10), p[MARCH_ORDER]
     factor = 0.9 * error ** (-1.0 / order)
     if p[MARCH_H_OLD] > 0.0:
@@ -247,7 +247,7 @@ def after_success(h, p):
         factor = min(factor, 1.0)
     if h < p[MARCH_H]:  # it was shortened to meet the end: what was planned still stands
         p[MARCH_H] = max(h * factor, p[MARCH_H]) if factor > 1.0 else h * factor
-    elif factor < 1.0 or factor > 1.2:
+    elif factor < 0.95 or factor > 1.2:  # new factors cost more than a step of nearly that length saves
         p[MARCH_H] = h * factor
     else:
         p[MARCH_H] = h
