@@ -40,7 +40,7 @@ _TOLERANCE = 3e-5  # of the wrench of a tendon, for the degree of its variation 
 _NOTED = 1e-3  # the same, for a word about points that the user gave
 _BENT = 0.3  # curvature of the states for which points are chosen, times the largest offset
 _STRETCHED = 0.1  # stretch and shear of these states
-_SHARED = 3.0  # how many times the points that a tendon needs it takes to share them: a new node costs three more points at a node
+_SHARED = 3.0  # how many times the points that it needs a tendon may get to share nodes: one more node costs several more points
 _TURNED = 2 * np.pi  # angle [rad] that the rod has turned in them, for the loss of tension by friction
 
 

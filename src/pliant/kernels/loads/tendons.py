@@ -28,9 +28,7 @@ class Tendons(NamedTuple):
     segment: I2  # (segments, 3) tendon and the steps of its two ends (−1: the world)
     span: F2  # (segments, 6) the two ends in the frames of their steps
     law: I2  # (tendons, 4) input, 1 if elastic, first and end of its rows in `wrap`
-    value: (
-        F2  # (tendons, 7) k, c, ℓ₀, μ, speed at which friction turns (0: always pulling), constant part of the length
-    )
+    value: F2  # (tendons, 7) k, c, ℓ₀, μ, speed at which friction turns (0: always pulls), constant part of the length, factor
     wrap: I2  # (wraps, 1) point, for tendons with friction, in the order of their way
     bend: F2  # (wraps, 9) ξ*′ (6) and d″ (3) per metre
     slope: F1  # (Σ,) derivatives of phi, or nothing without friction
