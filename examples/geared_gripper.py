@@ -21,7 +21,8 @@ SIDES = {"left": -1.0, "right": 1.0}
 def build(*, fingers: bool = True) -> pl.System:
     """The gripper, which grips in the plane; without fingers and peg it is a train of gears."""
     robot = pl.Robot("geared gripper", gravity=(0, 0, 0))
-    robot.add_body("rotor", offset=(0.09, 0, 0), joint=pl.Revolute("z"), mass=0.02, inertia=(ROTOR, ROTOR, ROTOR))
+    motor = {"mass": 0.02, "inertia": (ROTOR, ROTOR, ROTOR), "shape": pl.Cylinder(0.008, 0.02, "z")}
+    robot.add_body("rotor", offset=(0.065, 0, 0), joint=pl.Revolute("z"), **motor)
     for name, side in SIDES.items():
         jaw = robot.add_body(
             name, offset=pl.translate(side * HALF, 0, 0) @ pl.rotate("z", np.pi / 2), joint=pl.Revolute("z", damping=1e-3),

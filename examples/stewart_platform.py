@@ -32,9 +32,8 @@ def lead(k: int) -> pl.Pose:
 def build(gravity: float = 9.81) -> pl.System:
     robot = pl.Robot("Stewart platform", gravity=(0, 0, -gravity))
     nitinol = pl.Material(young=YOUNG, poisson=POISSON, density=6450, viscosity=3e7)
-    platform = robot.add_body(
-        "platform", offset=HOME, joint=pl.Free(), mass=MASS, shape=pl.Cylinder(TOP + 0.01, 0.01, "z")
-    )
+    disc = pl.Cylinder(TOP + 0.01, 0.01, "z")
+    platform = robot.add_body("platform", offset=HOME, joint=pl.Free(), mass=MASS, shape=disc)
     for k in range(6):
         leg = robot.add_rod(
             f"leg{k}", offset=lead(k), joint=pl.Prismatic("x", damping=50.0), length=LENGTH,
@@ -101,9 +100,8 @@ def figures(run: pl.Result) -> dict[str, object]:
         figure = pyplot().figure(figsize=(9, 3.8))
         run.plot_shape(run.t[-1], ax=figure.add_subplot(1, 2, 1, projection="3d"))
         ax = figure.add_subplot(1, 2, 2, xlabel="x [m]", ylabel="z [m]", title="stiffness of the platform [N/mm]")
-        shade = ax.contourf(x, z, vertical, 12)
+        figure.colorbar(ax.contourf(x, z, vertical, 12), label="along z (white: softest direction)")
         ax.clabel(ax.contour(x, z, soft, 8, colors="white", linewidths=0.8), fmt="%.1f", fontsize=7)
-        figure.colorbar(shade, label="vertical (white: softest direction)")
     return {"shape": figure, "drives": run.plot_coordinates([f"leg{k}.displacement" for k in range(6)])}
 
 
