@@ -57,7 +57,7 @@ CASES = {
 
 def error(run: pl.Result, exact: pl.Result, points: tuple[str, ...]) -> float:
     """Largest distance of the points [m], as far as the run came."""
-    times = TIMES[TIMES <= run.t[-1]]
+    times = TIMES[run.t[-1] >= TIMES]
     a, b = run.resample(times), exact.resample(times)
     return max(float(np.linalg.norm(a.positions(p) - b.positions(p), axis=1).max()) for p in points)
 
