@@ -9,7 +9,8 @@ from scipy.special import ellipe, ellipk
 import pliant as pl
 from pliant.solve.branch import Branch, SpecialPoint
 from pliant.solve.continuation import trace_equilibria
-from pliant.solve.path_problem import Loading, PathProblem, PathState, held_coordinate
+from pliant.solve.path_loading import Loading, held_coordinate
+from pliant.solve.path_problem import PathProblem, PathState
 from robots import cable_driven_manipulator
 
 EI, LENGTH = 2.0, 1.5

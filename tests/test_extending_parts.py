@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.model.joints import JOINTS, Joint, slide, turn
+from pliant.model.joints import JOINTS, RESTRAINTS, Joint, Restraint, slide, turn
 from pliant.model.pose import AxisLike
 from pliant.model.rods.basis import BASES, BASIS_KINDS, Basis
 from pliant.model.rods.sections import SECTIONS, Dimension, Section, oval
@@ -179,7 +179,7 @@ def test_the_registries_hold_all_parts():
     def below(base):
         return {c for s in base.__subclasses__() for c in (s, *below(s)) if c.__module__.startswith("pliant.")}
 
-    assert set(JOINTS) == below(Joint)
+    assert {*JOINTS, *RESTRAINTS, Restraint} == below(Joint)
     assert set(SHAPES) == below(Shape)
     assert set(SECTIONS) == below(Section)
     assert set(BASES) == {c for c in below(Basis) if not inspect.isabstract(c)}

@@ -58,7 +58,11 @@ FIELDS_ELSEWHERE = {  # fields of the description that are no keys of the record
         "pressure": "follows from the kind: true for a chamber",
     },
     loads.PointWrench: {"frame": "parent and offset"},
-    joints.Fixed: dict.fromkeys(("stiffness", "damping", "rest"), "none"),
+    **{
+        cls: dict.fromkeys(("stiffness", "damping", "rest"), "none")
+        for cls in (joints.Fixed, *joints.RESTRAINTS)
+        if not cls.nv
+    },
     strains.Strains: {"bases": "one key for each strain"},
     basis.Custom: dict.fromkeys(("_function", "_size", "_degree", "_breakpoints"), "function, degree, breakpoints"),
 }
@@ -82,6 +86,7 @@ NOT_IN_FILES = {
     sections.Section: "a base class",
     shapes.Shape: "a base class",
     joints.Joint: "a base class",
+    joints.Restraint: "a base class",
     fluid.Flow: "a base class",
 }
 ROBOT = {"name", "gravity", "links", "fluid", "hydrodynamics", "user_loads"}  # attributes besides dictionaries of parts
@@ -449,10 +454,18 @@ SPECIAL: dict[str, dict[str, Any]] = {  # what a class does not allow otherwise
     "Spherical": {"rest": (0.1, 0.2, 0.3)},
     "Free": {"rest": pl.translate(0.1, 0.2, 0.3)},
     "PiecewiseConstant": {"sections": (0.3, 0.5)},
+    "Rows": {"position": "xz", "rotation": "y"},
 }
 CLASSES = [
     (kind, record)
-    for kind in (parts.JOINT, parts.BODY_SHAPE, derive.kind_of_annotation(sections.Section), parts._BASES, parts.FLOW)
+    for kind in (
+        parts.JOINT,
+        parts.LOOP_JOINT,
+        parts.BODY_SHAPE,
+        derive.kind_of_annotation(sections.Section),
+        parts._BASES,
+        parts.FLOW,
+    )
     for record in kind.records.values()
     if is_own(record.part) and record.part is not basis.Custom
 ]
@@ -486,6 +499,10 @@ def base() -> pl.Robot:
     robot.add_rod("arm", length=0.5, section=pl.Circle(0.03), material=RUBBER, strains=pl.Strains.kirchhoff(2))
     robot.add_rod("leg", length=0.5, section=pl.Circle(0.03), material=RUBBER, strains=pl.Strains.kirchhoff(1))
     robot.add_body("hub", joint=pl.Universal("y", "z"), shape=pl.Sphere(0.1), mass=1.0)
+    robot.add_body("wheel", joint=pl.Revolute("y"), mass=1.0)
+    robot.add_loop(
+        "guide", "arm.tip", "wheel", joint=pl.Cylindrical("x", stiffness=[0.1, 2.0], damping=0.1, rest=[0.3, 0])
+    )
     robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -1))
     robot.set_fluid()
     return robot
@@ -516,7 +533,11 @@ CALLS = [
     ("add_chamber", {"rod": "arm", "area": 1e-4, **SMOOTH}),
     ("add_stress", {"rod": "arm", "stress": E([0, "X", 0, 0, 0, 0])}),
     ("add_motor", {"link": "hub", "dof": "angle2", "control": "position", "kp": 2.0, "kd": 0.3, "limit": 5.0}),
+    ("add_motor", {"link": "guide", "dof": "displacement"}),
     ("add_motion", {"link": "hub", "dof": 1}),
+    ("add_motion", {"link": "guide"}),
+    ("add_stop", {"link": "hub", "dof": "angle2", "lower": -0.1, "upper": 0.2, "stiffness": 1e3, "dissipation": 0.4}),
+    ("add_stop", {"link": "guide", "dof": 1, "upper": 0.2, "stiffness": 1e3}),
     ("add_wrench", {"parent": "arm@0.6", "force": (1, 2, 3), "moment": (4, 5, 6), "axes": "body", "offset": TURNED, "constant": True}),
     ("add_distributed_wrench", {"rod": "leg", "force": E([0, "X", 0]), "moment": (4, 5, 6), "axes": "body", "constant": True}),
     ("add_dipole", {"place": "leg@0.5", "moment": (0.1, 0.2, 0.3)}),
@@ -524,6 +545,10 @@ CALLS = [
     ("add_obstacle", {"shape": pl.Sphere(0.2), "parent": "hub", "pose": TURNED, "inside": True}),
     ("add_contact", {"link": "arm", "other": "floor", "stiffness": 1e4, "exponent": 1.2, "damping": 0.5, "friction": 0.3, "slip_speed": 0.02, "per_length": True}),
     ("add_loop", {"a": "leg.tip", "b": "hub", "joint": pl.Universal((1, 0, 0), (0, 1, 1))}),
+    ("add_loop", {"a": "leg@0.4", "b": "hub", "joint": pl.Spherical(stiffness=[1, 2, 3], damping=0.1, rest=(0.1, 0.2, 0.3))}),
+    ("add_loop", {"a": "world", "b": "hub", "joint": pl.Rolling(0.1, axis=(0, 1, 2), normal="-y")}),
+    *(("add_loop", {"a": "leg.tip", "b": "hub", "joint": joint}) for joint in (pl.Rows("zy", "x"), pl.Slot((1, 2, 3), stiffness=2, rest=0.1), pl.Distance(1 / 3), pl.Skate("-y"))),
+    ("add_coupling", {"terms": {"hub.angle2": 1 / 3, "wheel": -2, "hub.angle1": 1e-7}, "offset": 0.1}),
 ]  # fmt: skip
 EFFECTS = [
     pl.Hydrodynamics(drag=np.eye(6), linear_drag=[1, 2, 3], added_mass=[1, 2, 3, 4, 5, 6], buoyancy=False, tail=True, volume=1e-3),

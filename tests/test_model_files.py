@@ -123,8 +123,19 @@ def everything() -> pl.Robot:
     robot.add_contact("ground", "arm", "floor", stiffness=1e4, friction=0.3, per_length=True)
     robot.add_contact("bump", "hub", "floor", stiffness=1e4, damping=0.2, exponent=1.2)
     robot.add_contact("rods", "arm", "hand", stiffness=1e3)
-    robot.add_loop("spring", "twig.tip", robot.link("hand").at(0.5, pl.rotate("y", 0.4)), joint=pl.Spherical())
-    robot.add_loop("anchor", "own.tip", joint=pl.Universal("x", "z"))
+    robot.add_loop(
+        "spring", "twig.tip", robot.link("hand").at(0.5, pl.rotate("y", 0.4)), joint=pl.Spherical(stiffness=2)
+    )
+    robot.add_loop("anchor", "own.tip", joint=pl.Universal("x", "z", damping=[0.1, 0.2]))
+    robot.add_loop("guide", "shaft.tip", "hub", joint=pl.Slot("y", stiffness=3, rest=0.1))
+    robot.add_loop("wheel", "world", "hub", joint=pl.Rolling(0.3, axis="y"))
+    for name, joint in (("rows", pl.Rows("x", "yz")), ("strut", pl.Distance(0.4)), ("blade", pl.Skate((0, 1, 1)))):
+        robot.add_loop(name, "bare.tip", "hub", joint=joint)
+    robot.add_motor("drive", "guide", control="position", kp=3.0)
+    robot.add_motion("told", "anchor", dof="angle2")
+    robot.add_stop("end", "guide", upper=0.2, stiffness=1e3, dissipation=0.1)
+    robot.add_stop("range", "hand", lower=-1, upper=1, stiffness=100)
+    robot.add_coupling("gear", {"hand": 1, "tool": -2}, offset=0.1)
     return robot
 
 
@@ -691,7 +702,7 @@ def test_the_documentation_loads():
     text = (ROOT / "docs" / "model_files.md").read_text(encoding="utf-8").split("```yaml")[1].split("```")[0]
     model = pl.load_model(text)
     validator().validate(content_of(text))
-    assert model.compile().nv == 6 + 1 + 2 + 4 + 4 + 2
+    assert model.compile().nv == 6 + 1 + 2 + 4 + 4 + 2 + 1
     functions = (ROOT / "docs" / "model_files.md").read_text(encoding="utf-8").split("## Formulas")[1]
     from pliant.io.expressions import FUNCTIONS as known
 

@@ -64,6 +64,50 @@ NAMES = {
     "drag": ("rod.water.drag.cy", 1.3),
     "tail": ("tail.height", 0.03),
 }
+
+
+def mechanism(
+    stiffness=0.5, damping=0.1, rest=0.2, k=30.0, length=0.4, radius=0.1, pitch=0.02, ratio=-2.0, offset=0.1, lower=-0.4, upper=0.5,
+    wall=1e3, dissipation=0.2, kp=3.0, X=0.3, place=0.05,
+) -> pl.Robot:  # fmt: skip
+    """Loops with springs, restraints, couplings and stops, whose numbers are the arguments."""
+    robot = pl.Robot("mechanism")
+    arm = robot.add_rod(
+        "arm", length=0.4, section=pl.Circle(0.01), material=pl.Material(**SILICONE), strains=pl.Strains(bending=2)
+    )
+    for name in ("crank", "rocker"):
+        robot.add_body(name, joint=pl.Revolute("z"), mass=1.0, com=(0.1, 0, 0))
+    robot.add_body("puck", joint=pl.Free(), shape=pl.Sphere(0.1), mass=1.0)
+    pin = pl.Cylindrical("z", stiffness=[stiffness, 2.0], damping=damping, rest=[rest, 0.0])
+    robot.add_loop("pin", arm.at(X, (place, 0, 0)), "crank", joint=pin)
+    robot.add_loop("guide", "rocker", "puck", joint=pl.Slot("x", stiffness=k))
+    robot.add_loop("screw", "crank", "puck", joint=pl.Helical("x", pitch))
+    robot.add_loop("strut", "rocker", arm.tip, joint=pl.Distance(length))
+    robot.add_loop("floor", "world", "puck", joint=pl.Rolling(radius, axis="y"))
+    robot.add_coupling("gear", {"crank": 1.0, "rocker": ratio}, offset=offset)
+    robot.add_stop("end", "pin", lower=lower, upper=upper, stiffness=wall, dissipation=dissipation)
+    robot.add_motor("servo", "guide", control="position", kp=kp)
+    return robot
+
+
+CLOSING = {
+    "stiffness": ("pin.joint.stiffness.angle", 0.6, "N m/rad"),
+    "damping": ("pin.joint.damping", 0.2, ""),
+    "rest": ("pin.joint.rest.angle", 0.0, "rad"),
+    "k": ("guide.joint.stiffness", 0.0, "N/m"),
+    "length": ("strut.joint.length", 0.5, "m"),
+    "radius": ("floor.joint.radius", 0.2, "m"),
+    "pitch": ("screw.joint.pitch", -0.02, "m"),
+    "ratio": ("gear.ratio.rocker", 3.0, ""),
+    "offset": ("gear.offset", 0.0, ""),
+    "lower": ("end.lower", -0.6, ""),
+    "upper": ("end.upper", 0.7, ""),
+    "wall": ("end.stiffness", 2e3, ""),
+    "dissipation": ("end.dissipation", 0.0, ""),
+    "kp": ("servo.kp", 4.0, ""),
+    "X": ("pin.a.X", 0.55, "–"),
+    "place": ("pin.a.offset.x", 0.07, "m"),
+}
 SHARED = ("young", "poisson", "viscosity")  # material of both rods
 
 
@@ -105,6 +149,31 @@ def test_a_parameter_equals_another_argument(system, what):
     assert system.parameters[name] != value
 
 
+@pytest.mark.parametrize("what", CLOSING)
+def test_a_parameter_of_what_closes_the_tree(what):
+    name, value, unit = CLOSING[what]
+    system, expected = mechanism().compile(), mechanism(**{what: value}).compile()
+    same(system.with_parameters({name: value}), expected)
+    same(mechanism().with_parameters({name: value}).compile(), expected)
+    assert system.parameters.units[name] == unit
+    assert system.parameters[name] != value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("strut.joint.length", -1.0, "parameter 'strut.joint.length' = -1.0: Distance.length = -1.0 is not allowed"),
+        ("gear.ratio.crank", 0.0, "parameter 'gear.ratio.crank' = 0.0: ratio of 'crank' = 0 is not allowed"),
+        ("gear.offset", np.nan, "parameter 'gear.offset' = nan: offset = nan"),
+        ("end.lower", 0.6, "parameter 'end.lower' = 0.6: lower = 0.6 and upper = 0.5 are not allowed"),
+        ("pin.joint.damping", -1.0, "parameter 'pin.joint.damping' = -1.0"),
+    ],
+)
+def test_refusals_of_what_closes_the_tree(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        mechanism().with_parameters({name: value})
+
+
 def test_many_at_once_and_one_after_the_other(system):
     values = dict(NAMES.values())
     at_once = system.with_parameters(values)
@@ -130,7 +199,7 @@ def collected() -> dict[str, pl.Robot]:
     return found
 
 
-ROBOTS = collected()
+ROBOTS = {**collected(), "mechanism": mechanism()}
 
 
 def attempt(make):
@@ -235,9 +304,9 @@ def test_units_are_known():
         for name, unit in robot.parameters.units.items()
         if not unit
     }
-    assert without <= {"kp", "kd", "limit", "stiffness", "damping", *"xyz", *pl.model.rods.strains.STRAIN_NAMES}, (
-        without
-    )
+    known = {"kp", "kd", "limit", "stiffness", "damping", *"xyz", *pl.model.rods.strains.STRAIN_NAMES}
+    known |= {"lower", "upper", "dissipation", "offset", "crank", "rocker"}  # of stops and couplings
+    assert without <= known, without
 
 
 @pytest.mark.parametrize(

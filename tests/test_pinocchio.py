@@ -249,6 +249,26 @@ def test_inverse_dynamics(twins):
     assert_close(twins.pin_v(twins.system.gravity_forces(q)), gravity)
 
 
+def test_joint_wrenches(twins):
+    """What comes through a joint, about the world's origin."""
+    q, v, a = twins.state()
+    model, data, system = twins.model, twins.data, twins.system
+    pin.forwardKinematics(model, data, twins.pin_q(q))
+    pin.rnea(model, data, twins.pin_q(q), twins.pin_v(v), twins.pin_v(a))
+    found, expected = [], []
+    every = range(0, len(twins.links), max(1, len(twins.links) // 12))
+    for k in every:
+        first = next((n for n in (f"joint{k}", f"joint{k}.0") if model.existJointName(n)), None)
+        if first is None:
+            continue  # fixed
+        joint = model.getJointId(first)
+        expected.append(data.oMi[joint].act(data.f[joint]).vector[FLIP])
+        W = system.joint_wrench(twins.links[k], q, v, a, axes="world")
+        p = system.pose(twins.links[k].at(twins.parts[k].offset_after.inverse()), q)[:3, 3]
+        found.append(np.concatenate([W[:3] + np.cross(p, W[3:]), W[3:]]))
+    assert_close(found, expected)
+
+
 def upper(A: np.ndarray) -> np.ndarray:
     """A symmetric matrix of which Pinocchio fills the upper triangle."""
     return np.triu(A) + np.triu(A, 1).T

@@ -241,8 +241,8 @@ def test_errors():
         system.robot.add_motion("again", "rod")
     with pytest.raises(ValueError, match="control='length' need an implicit method"):
         pl.simulate(arm(), 1.0, motion={"a": 0.5}, method="bdf")
-    with pytest.raises(ValueError, match="does not know prescribed motion"):
-        pl.trace_equilibria(system)
+    with pytest.raises(ValueError, match="does not know tendons of prescribed length"):
+        pl.trace_equilibria(arm(), gravity=True)
 
 
 def test_power_balance_with_buoyancy_and_a_driven_joint():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.solve.closure import close, consistent_velocity, constrained_acceleration, independent, null_space
+from pliant.solve.closure import close, consistent_velocity, constrained_acceleration, null_space
+from pliant.system.forces import independent
 
 START = np.array([-0.9, 0.7, -1.2])
 

@@ -22,6 +22,8 @@ def robot() -> pl.Robot:
     out = pl.Robot("r")
     out.add_rod("arm", **ROD)
     out.add_body("hub", joint=pl.Revolute("z"), shape=pl.Sphere(0.1), mass=1.0)
+    out.add_body("wheel", joint=pl.Revolute("z"), mass=1.0)
+    out.add_loop("guide", "arm", "wheel", joint=pl.Slot("x"))
     out.add_obstacle("floor", pl.HalfSpace())
     out.set_fluid()
     return out
@@ -130,6 +132,11 @@ CALLS = {
     "add_obstacle": ("add_obstacle", {"name": "x", "shape": pl.Sphere(0.1)}),
     "add_contact": ("add_contact", {"name": "x", "link": "arm", "other": "floor", "stiffness": 1.0}),
     "add_loop": ("add_loop", {"name": "x", "a": "arm", "b": "hub"}),
+    "add_coupling": ("add_coupling", {"name": "x", "terms": {"hub": 1.0, "wheel": 2.0}}),
+    "add_stop": ("add_stop", {"name": "x", "link": "hub", "lower": -1.0, "upper": 2.0, "stiffness": 10.0}),
+    "add_stop on a loop": ("add_stop", {"name": "x", "link": "guide", "upper": 2.0, "stiffness": 10.0}),
+    "add_motor on a loop": ("add_motor", {"name": "x", "link": "guide"}),
+    "add_motion on a loop": ("add_motion", {"name": "x", "link": "guide"}),
     "add_load": ("add_load", {"name": "x", "places": "arm.tip", "load": lambda pose, twist, inputs: np.zeros((len(pose), 6))}),
     "Material": (pl.Material, {"young": 1e6, "poisson": 0.5, "density": 1e3}),
     "Circle": (pl.Circle, {"radius": 0.1}),
@@ -143,6 +150,11 @@ CALLS = {
     "Spherical": (pl.Spherical, {}),
     "Free": (pl.Free, {}),
     "Fixed": (pl.Fixed, {}),
+    "Rows": (pl.Rows, {"position": "x"}),
+    "Slot": (pl.Slot, {"axis": "x", "stiffness": 1.0}),
+    "Distance": (pl.Distance, {"length": 0.1}),
+    "Rolling": (pl.Rolling, {"radius": 0.1, "axis": "y"}),
+    "Skate": (pl.Skate, {"axis": "y"}),
     "PiecewiseConstant": (pl.PiecewiseConstant, {"sections": 2}),
     "HermiteElements": (pl.HermiteElements, {"elements": 2}),
     "Gaussian": (pl.Gaussian, {"functions": 2, "width": 0.5}),
@@ -219,33 +231,6 @@ def test_odd_values_are_taken_or_refused_in_words_of_our_own(name):
 
 
 # ---------------------------------------------------------------- what would be dropped or does nothing
-
-
-@pytest.mark.parametrize("options", [{"stiffness": 2.0}, {"damping": 0.1}, {"rest": 0.3}, {"stiffness": [1.0]}])
-@pytest.mark.parametrize("joint", [pl.Revolute, pl.Prismatic, pl.Cylindrical])
-def test_loop_joints_have_no_springs(joint, options):
-    """Finding 11: they were accepted and dropped."""
-    if joint is pl.Cylindrical:
-        options = {key: np.resize(value, 2) for key, value in options.items()}
-    with pytest.raises(ValueError, match=rf"loop 'pin': joint: {next(iter(options))} = .*only constrains"):
-        robot().add_loop("pin", "arm.tip", "hub", joint=joint("z", **options))
-    robot().add_loop("pin", "arm.tip", "hub", joint=joint("z"))
-
-
-def test_loop_joints_have_no_springs_in_files():
-    pytest.importorskip("ruamel.yaml")
-    rest = robot()
-    rest.add_loop("pin", "arm.tip", "hub", joint=pl.Revolute("z"))
-    text = pl.io.dump_model(rest)
-    assert "joint: {type: Revolute, axis: z}" in text
-    with pytest.raises(
-        pl.ModelFileError, match=r"loops.pin.joint.damping: 'damping' is not allowed here: The joint of a loop only"
-    ):
-        pl.load_model(
-            text.replace(
-                "b: hub\n    joint: {type: Revolute, axis: z", "b: hub\n    joint: {type: Revolute, axis: z, damping: 1"
-            )
-        )
 
 
 def test_loads_on_the_world_move_nothing():

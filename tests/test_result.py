@@ -125,7 +125,8 @@ def test_resample_of_a_single_time(system: pl.System) -> None:
 def test_xarray(system: pl.System, result: pl.Result) -> None:
     pytest.importorskip("xarray")
     data = result.to_xarray()
-    assert dict(data.sizes) == {"t": 101, "coordinate": system.nq, "dof": system.nv, "input": 1}
+    sizes = {"t": 101, "coordinate": system.nq, "dof": system.nv, "input": 1}
+    assert dict(data.sizes) == {**sizes, "link": len(system.links), "wrench": 6}
     np.testing.assert_array_equal(
         data["v"].sel(dof="tail.bending_y[0]"), result.v[:, system.dof_names.index("tail.bending_y[0]")]
     )

@@ -186,10 +186,44 @@ def test_what_is_not_supported_is_said(tmp_path):
     limit = '<limit effort="1" velocity="1"/>'
     parts = link("base") + link("a") + link("b")
     parts += joint("revolute", "base", "a", f'{limit}<dynamics damping="1" friction="0.1"/>')
-    parts += joint("revolute", "a", "b", f'{limit}<mimic joint="a_joint"/>')
+    parts += joint("planar", "a", "b", '<axis xyz="0 0 1"/><mimic joint="a_joint"/>')
     with pytest.warns(UserWarning, match="URDF: joint") as caught:
-        pl.load_urdf(write(tmp_path, parts))
+        robot = pl.load_urdf(write(tmp_path, parts))
     assert ["dry friction" in str(w.message) or "mimics 'a_joint'" in str(w.message) for w in caught] == [True, True]
+    assert not robot.couplings
+
+
+def fingers(tmp_path, mimic: str) -> pl.Robot:
+    """Two fingers on a base, the second of which mimics the first, with this further attributes."""
+    limit = '<axis xyz="0 1 0"/><limit effort="1" velocity="1"/>'
+    parts = link("base") + link("left.tip") + link("right") + joint("revolute", "base", "left.tip", limit)
+    return pl.load_urdf(write(tmp_path, parts + joint("prismatic", "base", "right", f"{limit}<mimic {mimic}/>")))
+
+
+def test_mimic_joints_are_coupled(tmp_path):
+    robot = fingers(tmp_path, 'joint="left.tip_joint" multiplier="-0.5" offset="0.2"')
+    assert robot.couplings == {"right_joint_mimic": pl.Coupling((("right", 0, 1.0), ("left_tip", 0, 0.5)), 0.2)}
+    system = robot.compile()
+    q, T = np.array([0.3, 0.05]), np.array([1.0, -0.5])  # all motions are T s
+    assert system.closure(q)[0] == pytest.approx([0.0], abs=1e-15)
+    tree = robot.copy()
+    tree.couplings = {}
+    tree = tree.compile()
+    expected = T * (-T @ tree.residual(q, T, np.zeros(2)) / (T @ tree.mass_matrix(q) @ T))
+    np.testing.assert_allclose(system.forward_dynamics(q, T), expected, rtol=1e-12)
+
+
+def test_mimic_joints_with_defaults_and_errors(tmp_path):
+    same = fingers(tmp_path, 'joint="left.tip_joint"').couplings["right_joint_mimic"]
+    assert same == pl.Coupling((("right", 0, 1.0), ("left_tip", 0, -1.0)))
+    held = fingers(tmp_path, 'joint="left.tip_joint" multiplier="0" offset="0.1"').couplings["right_joint_mimic"]
+    assert held == pl.Coupling((("right", 0, 1.0),), 0.1)
+    with pytest.raises(pl.ModelFileError, match=r"joint 'right_joint' mimics 'nobody', but there is no such joint"):
+        fingers(tmp_path, 'joint="nobody"')
+    with pytest.raises(pl.ModelFileError, match=r"ratio of 'left_tip' = nan is not allowed"):
+        fingers(tmp_path, 'joint="left.tip_joint" multiplier="nan"')
+    with pytest.warns(UserWarning, match="both must be different joints of one coordinate"):
+        fingers(tmp_path, 'joint="right_joint"')
 
 
 @pytest.mark.parametrize(

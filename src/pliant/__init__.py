@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import io, lie
+from .analysis.inputs import Actuation, solve_inputs
 from .analysis.linear import Linearization, MinimalLinearization, Modes, linearize, modes, static_jacobian
 from .analysis.matrices import (
     CompositeMatrices,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Actuation",
     "Along",
     "Annulus",
     "Basis",
@@ -188,6 +190,7 @@ __all__ = [
     "save_model",
     "show",
     "simulate",
+    "solve_inputs",
     "solve_statics",
     "static_jacobian",
     "studio",

@@ -99,13 +99,13 @@ def test_derivatives_of_accelerations_and_forces(name, closed, stabilisation):
         exact = np.vstack([of_a, of_force])
         for _ in range(2):
             x = rng.normal(size=len(size)) * size * free
-            h = 0.1 if k > 1 else 1e-4  # linear in forces and inputs
+            h = (1e-5, 1e-2, 0.1, 0.1)[k]  # quadratic in velocities, linear in forces and inputs
             change = [motion(*move(s * h * x)) - motion(*move(-s * h * x)) for s in (1, 2)]
             numeric = (8 * change[0] - change[1]) / (12 * h)
             wrong, n = exact @ x - numeric, system.nv
             # accelerations as forces: a mass matrix of large condition magnifies the rounding of differences
-            assert np.abs(mass @ wrong[:n]).max() < 1e-7 * (np.abs(mass) @ np.abs(numeric[:n])).max(), k
-            assert np.abs(G.T @ wrong[n:]).max() < 1e-7 * (np.abs(G.T) @ np.abs(numeric[n:])).max(), k
+            assert np.abs(mass @ wrong[:n]).max() <= 1e-7 * (np.abs(mass) @ np.abs(numeric[:n])).max(), k
+            assert np.abs(G.T @ wrong[n:]).max() <= 1e-7 * (np.abs(G.T) @ np.abs(numeric[n:])).max(), k
 
 
 # ---------------------------------------------------------------- rolling and gliding
@@ -126,8 +126,11 @@ def test_a_ball_and_a_wheel_roll_down_a_slope():
         assert run.success, run.message
         x = run.positions("body")[-1]
         np.testing.assert_allclose(x, [0.5 * a, 0, r], atol=1e-5)
-        wrench = system.loop_wrench("ground", run.q[-1], run.multipliers[-1], axes="world")
-        np.testing.assert_allclose(wrench[3:], [m * (a - gravity[0]), 0, -m * gravity[2]], atol=1e-5 * m * 9.81)
+        exact = [m * (a - gravity[0]), 0, -m * gravity[2]]
+        _a, forces = system.constrained_dynamics(run.q[-1], run.v[-1])
+        for multipliers, tolerance in ((forces, 1e-8), (run.multipliers[-1], 2e-3)):
+            wrench = system.loop_wrench("ground", run.q[-1], multipliers, axes="world")
+            np.testing.assert_allclose(wrench[3:], exact, atol=tolerance * m * 9.81)
 
 
 def test_a_rolling_coin_keeps_its_energy_and_does_not_slip():
@@ -185,7 +188,7 @@ def test_a_massless_strut_swings_as_a_pendulum():
     ball = robot.add_body("ball", offset=(0.5, 0, 0), joint=pl.Free(), mass=1.5, inertia=(0.01, 0.01, 0.01))
     robot.add_loop("strut", "world", ball, joint=pl.Distance(0.5))
     system = robot.compile()
-    run = pl.simulate(system, 2.0, rtol=1e-6, output=np.linspace(0, 2, 201))
+    run = pl.simulate(system, 2.0, rtol=1e-7, atol=1e-8, output=np.linspace(0, 2, 201))
     x = run.positions("ball")
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 0.5, atol=1e-12)
     exact = solve_ivp(

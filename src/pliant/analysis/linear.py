@@ -12,11 +12,11 @@ from ..model.joints.constraints import RATES
 from ..model.loops import closing_rows
 from ..model.validate import choice
 from ..solve.balance import measure
-from ..solve.closure import free_rows, independent
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
 from ..system.dynamics import acceleration, acceleration_derivatives
+from ..system.forces import free_rows, independent
 from .matrices import joint_brackets
 
 __all__ = ["Linearization", "MinimalLinearization", "Modes", "linearize", "modes", "static_jacobian"]

@@ -53,6 +53,7 @@ class LinkInfo:
     link: Link
     q0: int  # first coordinate
     v0: int  # first velocity
+    joint_steps: range  # of its joint, one for each screw; none for a fixed one, unless the robot was cut
     grid: Grid | None = None  # of a rod
     anchors: tuple[Anchor, ...] = ()  # of each grid point of a rod; of the body frame of a body
     steps: RodSteps | None = None  # of a rod
@@ -114,9 +115,12 @@ class Assembly:
 class _Builder:
     """Collects blocks, steps and columns while walking the tree depth first."""
 
-    def __init__(self, robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None) -> None:
+    def __init__(
+        self, robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None, cut: bool = False
+    ) -> None:
         self.robot = robot
         self.refine = refine
+        self.cut = cut
         self.known = known or {}
         self.rods: dict[str, RodSteps] = {}
         self.blocks: list[list[int]] = []
@@ -136,6 +140,7 @@ class _Builder:
         self.notes: list[str] = []  # what the grids do not resolve
         self.q0: dict[str, int] = {}
         self.v0: dict[str, int] = {}
+        self.joints: dict[str, range] = {}
         q = v = 0
         for link in robot.links:
             self.q0[link.name], self.v0[link.name] = q, v
@@ -161,7 +166,9 @@ class _Builder:
     def emit(self, link: Link, parent: Anchor) -> Emission:
         """Emit a link that hangs on `parent`, and everything that hangs on the link; yields what must be emitted first."""
         first = len(self.blocks)
+        start = len(self.steps)
         anchor = self.emit_joint(link, parent.then(link.offset)).then(link.offset_after)
+        self.joints[link.name] = range(start, len(self.steps))
         if isinstance(link.content, Rod):
             yield from self.emit_rod(link, link.content, anchor)
         else:
@@ -185,6 +192,9 @@ class _Builder:
             raise ValueError(
                 f"link {link.name!r}: {joint!r} has {len(joint.screws)} screws, but {joint.nv} dof_names; give as many."
             )
+        if self.cut and not joint.screws:  # a step that leads nowhere
+            self.add_block(ROD, anchor, [], [])
+            return self.add_step(np.zeros(layout.DATA_WIDTH))
         for k, screw in enumerate(joint.screws):
             self.add_block(SCREW, anchor, [v0 + k], [q0 + k], qpos=q0 + k)
             data = np.zeros(layout.DATA_WIDTH)
@@ -378,17 +388,20 @@ def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
     return known
 
 
-def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None) -> Assembly:
+def assemble(
+    robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None, *, cut: bool = False
+) -> Assembly:
     """Turn a robot into tables; with `refine` times as many points along rods and tendons as it says.
 
-    Steps of rods that are `known` by name, from a robot that differs in numbers, are taken over where they fit.
+    Steps of rods that are `known` by name, from a robot that differs in numbers, are taken over where they fit. With `cut`
+    fixed joints are steps too, so that the wrenches that they transmit can be told apart.
 
     Raises
     ------
     ValueError
         If the robot has no degree of freedom, or a rod has too few points for its basis.
     """
-    builder = _Builder(robot, refine, known)
+    builder = _Builder(robot, refine, known, cut)
     if builder.nv == 0:
         raise ValueError(
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
@@ -402,6 +415,7 @@ def assemble(robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None
             link,
             builder.q0[link.name],
             builder.v0[link.name],
+            builder.joints[link.name],
             builder.grids.get(link.name),
             tuple(builder.anchors[link.name]),
             builder.rods.get(link.name),

@@ -99,10 +99,10 @@ class Model:
         return q
 
 
-def compile_robot(robot: Robot, refine: int = 1) -> Model:
-    """Compile a description, of which a copy is kept."""
+def compile_robot(robot: Robot, refine: int = 1, *, cut: bool = False) -> Model:
+    """Compile a description, of which a copy is kept; with `cut` fixed joints are steps too."""
     robot = robot.copy()
-    return packed_model(robot, refine, assemble(robot, refine))
+    return packed_model(robot, refine, assemble(robot, refine, cut=cut))
 
 
 def packed_model(robot: Robot, refine: int, assembly: Assembly, old: Model | None = None) -> Model:

@@ -79,7 +79,8 @@ class _Builder:
         known = {"world", *self.robot.frames, *(link.name for link in self.robot.links)}
         late = {item.type for _name, item in loads if not set(map(_part, _references(item.values))) <= known}
         loads.sort(key=lambda pair: pair[1].type in late)  # contacts, which refer to obstacles
-        for name, item in [*self.group("actuators"), *loads, *self.group("loops")]:
+        rest = ("loops", "actuators", "stops", "couplings")  # loops first: motors, motions and stops may name one
+        for name, item in [*(pair for section in rest for pair in self.group(section)), *loads]:
             self.add(name, item)
 
     def check_materials(self) -> None:
@@ -101,7 +102,7 @@ class _Builder:
     # ------------------------------------------------------------ parts
 
     def add(self, name: str, item: Item) -> None:
-        """Add a link, frame, actuator, load or loop by the method of its kind."""
+        """Add a part by the method of its kind."""
         if self.refers_to_failure(item.values):
             self.failed.add(name)
             return
@@ -184,15 +185,7 @@ class _Builder:
             act()
         except (KeyError, TypeError, ValueError) as error:
             message = str(error.args[0]) if error.args else str(error)
-            unknown = [
-                child
-                for _key, child in (place.children() if place.is_mapping else ())
-                if isinstance(child.value, str)
-                and (f"named {str(child.value)!r}" in message or f"frame {str(child.value)!r}" in message)
-            ]
-            if unknown:
-                unknown[0].fail(message)
-            else:
+            if not _blame_name(place, message):
                 place.blame(message)
             if name is not None:
                 self.failed.add(name)
@@ -226,6 +219,26 @@ class _Builder:
         }
 
 
+def _blame_name(place: Place, message: str) -> bool:
+    """Note a problem at the name of another part that the message speaks of; returns whether there is one."""
+    children = dict(place.children()) if place.is_mapping else {}
+    for child in children.values():
+        name = repr(str(child.value)) if isinstance(child.value, str) else None
+        if name is not None and (f"named {name}" in message or f"frame {name}" in message):
+            child.fail(message)
+            return True
+    terms = (
+        children["terms"].children() if "terms" in children and children["terms"].is_mapping else ()
+    )  # of a coupling
+    spoken = [
+        (message.find(repr(name)), k, child) for k, (key, child) in enumerate(terms) for name in (str(key), _part(key))
+    ]
+    found = min((entry for entry in spoken if entry[0] >= 0), default=None)
+    if found is not None:
+        found[2].fail(message, at_key=True)
+    return found is not None
+
+
 def _part(reference: Reference) -> str:
     """The part on which a frame is."""
     return str(reference).partition("@")[0].partition(".")[0]
@@ -242,7 +255,8 @@ def _references(value: Any) -> Iterator[Reference]:
     elif isinstance(value, Along):
         yield Reference(value.rod)
     elif isinstance(value, dict):
-        for entry in value.values():
+        for key, entry in value.items():
+            yield from _references(key)
             yield from _references(entry)
     elif isinstance(value, (list, tuple)):
         for entry in value:

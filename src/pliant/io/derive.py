@@ -39,6 +39,7 @@ from .parts import (
     OBSTACLE_SHAPE,
     PATH,
     STRAINS,
+    TERMS,
 )
 from .places import AXIS, FRAME, POSE
 from .records import Parts, Record, is_own
@@ -63,17 +64,23 @@ _CLASSES: dict[type, Kind] = {  # what may be one of several types is of the fir
 }
 
 _ROD = Name("a rod")
+_LINK_OR_LOOP = Name("a link or loop")
 _VECTOR, _FORCE = Numbers((3,)), Function((3,))
 _DENSITY = Function((6,), (6, 6))
 _LIST = Numbers((-1,))
 _FIXED = "a fixed joint does not move; use Free with stiffness and damping for an elastic mount."
+_NO_COORDINATE = "it has no coordinate that a spring could act on."
 _THIS_ROBOT = "it is the robot of the file."
 _OF_THE_RUN = "files of a run belong to the run; give it to Model.simulate."
 
 # class or function: its parameters, of a kind, or no keys for a reason
 EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "Joint": {"rest": Numbers((), (-1,))},
-    "Fixed": {"stiffness": _FIXED, "damping": _FIXED, "rest": _FIXED},
+    "Fixed": dict.fromkeys(("stiffness", "damping", "rest"), _FIXED),
+    **{
+        name: dict.fromkeys(("stiffness", "damping", "rest"), _NO_COORDINATE)
+        for name in ("Rows", "Distance", "Rolling", "Skate")
+    },
     "Along": {"rod": _ROD},
     "Table": {"X": _LIST, "values": _LIST},
     "Signal": {"t": _LIST, "values": ListOf(Numbers((), (-1,)))},
@@ -84,6 +91,10 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "add_rod": {"reference_strain": Function((6,)), "stiffness": _DENSITY, "inertia": _DENSITY, "damping": _DENSITY},
     "add_body": {"shape": BODY_SHAPE, "com": _VECTOR, "inertia": Numbers((3,), (3, 3))},
     "add_loop": {"joint": LOOP_JOINT},
+    "add_coupling": {"terms": TERMS},
+    "add_motor": {"link": _LINK_OR_LOOP},
+    "add_stop": {"link": _LINK_OR_LOOP},
+    "add_motion": {"link": _LINK_OR_LOOP},
     "add_stress": {"rod": _ROD, "stress": Function((6,))},
     "add_wrench": {"force": _VECTOR, "moment": _VECTOR},
     "add_distributed_wrench": {"rod": _ROD, "force": _FORCE, "moment": _FORCE},

@@ -9,6 +9,7 @@ import numpy as np
 from ..model.actuators import Negative, Tendon
 from ..model.links import Body, Frame, Link, Rod
 from ..model.loads import Load, PointWrench
+from ..model.loops import Coupling
 from ..model.robot import Robot
 from ..model.rods.sections import Material
 from ..model.routing import Along
@@ -79,7 +80,7 @@ def _named(robot: Robot, materials: dict[Material, str]) -> dict[str, dict[str, 
         for name, part in group.items() if isinstance(group, dict) else ():
             section, kind = _home(name, part)
             path = f"{section}.{name}"
-            values = _values(part, path, materials)
+            values = _values(robot, part, path, materials)
             record = NAMED[section]
             written = record.write(values, path) if isinstance(record, Record) else record.write_as(kind, values, path)
             out[section][name] = written
@@ -104,7 +105,7 @@ def _home(name: str, part: Any) -> tuple[str, str]:
     )
 
 
-def _values(part: Any, path: str, materials: dict[Material, str]) -> dict[str, Any]:
+def _values(robot: Robot, part: Any, path: str, materials: dict[Material, str]) -> dict[str, Any]:
     """The keys of a part: its attributes, but for what a file says in another way."""
     own: dict[str, Any] = {}
     if isinstance(part, Link):
@@ -115,7 +116,15 @@ def _values(part: Any, path: str, materials: dict[Material, str]) -> dict[str, A
     elif isinstance(part, (Frame, PointWrench)):
         frame = part if isinstance(part, Frame) else part.frame
         own = {"parent": Frame(frame.link, frame.X), "offset": frame.offset}
+    elif isinstance(part, Coupling):
+        own = {"terms": {_coordinate(robot, link, dof): ratio for link, dof, ratio in part.terms}}
     return {**vars(part), **own}
+
+
+def _coordinate(robot: Robot, link: str, dof: int) -> str:
+    """The name of a coordinate of a joint: that of its link, if it has no other."""
+    names = robot.link(link).joint.dof_names
+    return link if len(names) == 1 else f"{link}.{names[dof]}"
 
 
 # ---------------------------------------------------------------- links

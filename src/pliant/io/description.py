@@ -15,7 +15,7 @@ from .parts import HYDRODYNAMICS, MATERIAL, routed
 from .records import Parts, Record, Variants
 from .settings import SIMULATION, STATICS
 
-__all__ = ["ACTUATORS", "FAMILIES", "FILE", "FLUID", "FRAMES", "LINKS", "LOADS", "LOOPS", "NAMED", "schema"]
+__all__ = ["FAMILIES", "FILE", "FLUID", "NAMED", "schema"]
 
 # what a section holds: kinds of parts, each with a method add_… of `Robot`
 _LINKS = ("rod", "body")
@@ -39,6 +39,8 @@ FAMILIES = Parts(
 LOADS = Variants("load", [_added(kind) for kind in _LOADS], more=FAMILIES)
 FRAMES = _added("frame")
 LOOPS = _added("loop")
+COUPLINGS = _added("coupling")
+STOPS = _added("stop")
 FLUID = Record("fluid", [Robot.set_fluid, Fluid], make=None)
 
 NAMED: dict[str, Record | Variants] = {
@@ -47,6 +49,8 @@ NAMED: dict[str, Record | Variants] = {
     "actuators": ACTUATORS,
     "loads": LOADS,
     "loops": LOOPS,
+    "couplings": COUPLINGS,
+    "stops": STOPS,
 }
 """Sections of parts with names."""
 
@@ -63,6 +67,8 @@ def _file(
     hydrodynamics: Annotated[Any, ListOf(HYDRODYNAMICS)] = None,
     loads: Annotated[Any, MappingOf(LOADS)] = None,
     loops: Annotated[Any, MappingOf(LOOPS)] = None,
+    couplings: Annotated[Any, MappingOf(COUPLINGS)] = None,
+    stops: Annotated[Any, MappingOf(STOPS)] = None,
     simulation: Annotated[Any, SIMULATION] = None,
     statics: Annotated[Any, STATICS] = None,
 ) -> None:
@@ -89,7 +95,11 @@ def _file(
     loads : mapping
         Wrenches, dipoles, obstacles and contacts by name.
     loops : mapping
-        Loop joints by name.
+        Joints that close loops, by name; motors, motions and stops may name one in place of a link.
+    couplings : mapping
+        Fixed relations between coordinates by name: gears, belts, screws.
+    stops : mapping
+        Ends of the ranges of coordinates by name.
     simulation : mapping
         Arguments of `simulate`.
     statics : mapping
@@ -98,7 +108,8 @@ def _file(
 
 
 _ALIASES = {"tendons": "actuators", "motors": "actuators", "bodies": "links", "rods": "links", "wrenches": "loads"}
-FILE = Record("file", _file, aliases={**_ALIASES, "contacts": "loads", "obstacles": "loads"})
+_ALIASES |= {"contacts": "loads", "obstacles": "loads", "gears": "couplings", "mimics": "couplings", "limits": "stops"}
+FILE = Record("file", _file, aliases=_ALIASES)
 
 
 def schema() -> dict[str, Any]:

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 from ..model.fluid import Flow, Hydrodynamics
-from ..model.joints import Fixed, Joint
-from ..model.loops import NO_SPRING
+from ..model.joints import Fixed, Joint, Restraint
 from ..model.rods.basis import Basis, Custom, Legendre
 from ..model.rods.sections import Material
 from ..model.rods.strains import STRAIN_NAMES, Strains
@@ -18,7 +17,7 @@ from ..model.routing import Along, HelixOffset, helical_routing
 from ..model.shapes import HalfSpace, Shape
 from .expressions import Expression
 from .functions import Function
-from .kinds import Kind, Name, Numbers, Reference, Schema, Text, Whichever, Whole
+from .kinds import Kind, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
 from .places import FRAME
 from .records import Parts, Record, Variants
 from .source import FAILED, Place
@@ -37,6 +36,7 @@ __all__ = [
     "OBSTACLE_SHAPE",
     "PATH",
     "STRAINS",
+    "TERMS",
     "MaterialName",
     "hydrodynamics_values",
     "routed",
@@ -82,15 +82,35 @@ MATERIAL_OR_NAME = Whichever(
 BODY_SHAPE = Parts(Shape, only=lambda cls: cls is not HalfSpace)  # which has no end
 OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
 
-JOINT = Parts(Joint, neutral=Fixed())
+JOINT = Parts(Joint, only=lambda cls: not cls.closes_only, neutral=Fixed())  # type: ignore[attr-defined]
 LOOP_JOINT = Parts(
     Joint,
     what="joint of a loop",
-    only=lambda cls: cls.nv < 6,  # type: ignore[attr-defined]  # what moves freely closes nothing
-    prefix="Loop",
-    form=lambda cls: {"without": dict.fromkeys(("stiffness", "damping", "rest"), NO_SPRING)},
+    only=lambda cls: cls.nv < 6 and cls is not Restraint,  # type: ignore[attr-defined]  # what moves freely closes nothing
     neutral=Fixed(),
 )
+
+
+class _Terms(Kind):
+    """Ratios by coordinate."""
+
+    wanted = "a mapping from coordinates (a link, or link.dof) to their ratios"
+
+    def read(self, place: Place) -> Any:
+        if not place.is_mapping:
+            return self.wrong(place)
+        ratios = {Reference(key): _RATIO.read(child) for key, child in place.children()}
+        return FAILED if FAILED in ratios.values() else ratios
+
+    def write(self, value: Any, path: str) -> Any:
+        return {str(key): _RATIO.write(ratio, f"{path}.{key}") for key, ratio in value.items()}
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"type": "object", "additionalProperties": _RATIO.schema(defs), "minProperties": 1}
+
+
+_RATIO = Number()
+TERMS = _Terms()  # the coordinates that a coupling ties together
 
 # ---------------------------------------------------------------- strains and their bases
 

@@ -23,7 +23,18 @@ from .source import FAILED, Place, suggestion
 __all__ = ["Item", "Parts", "Record", "Variants", "is_own"]
 
 _OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-_FIRST = ("at", "a", "b", "parent", "path", "rod", "joint", "offset", "offset_after")  # where a part is; written first
+_FIRST = (
+    "at",
+    "a",
+    "b",
+    "parent",
+    "path",
+    "rod",
+    "joint",
+    "terms",
+    "offset",
+    "offset_after",
+)  # where a part is; written first
 
 
 @dataclass(frozen=True)
@@ -306,8 +317,6 @@ class Parts(Variants):
         What it is called; the name of the base if left out.
     only : callable, optional
         Whether a class is allowed here.
-    prefix : str
-        Of the names of the records in JSON Schema.
     named : callable
         The type in the file of a class; its name if left out.
     form : callable
@@ -322,13 +331,12 @@ class Parts(Variants):
         *,
         what: str | None = None,
         only: Callable[[type], bool] = lambda cls: True,
-        prefix: str = "",
         named: Callable[[type], str] = lambda cls: cls.__name__,
         form: Callable[[type], dict[str, Any]] = lambda cls: {},
         neutral: Any = None,
     ) -> None:
         super().__init__(what or base.__name__.lower())
-        self.base, self.only, self.prefix, self.named, self.form = base, only, prefix, named, form
+        self.base, self.only, self.named, self.form = base, only, named, form
         self.neutral = neutral
         self._made: dict[type, Record] = {}
 
@@ -345,7 +353,7 @@ class Parts(Variants):
         if cls not in self._made:
             name = cls.__name__ if is_own(cls) else f"{self.base.__name__}_{cls.__name__}"
             form = {"sources": cls, "part": cls, **self.form(cls)}
-            self._made[cls] = Record(f"{self.prefix}{name}", form.pop("sources"), **form)
+            self._made[cls] = Record(name, form.pop("sources"), **form)
         record = self._made[cls]
         return record if is_own(cls) or record.reason is None else None
 

@@ -20,6 +20,7 @@ from .source import ModelFileError, Problem
 __all__ = ["ImportedRobot", "UrdfJoint", "load_urdf", "read_urdf"]
 
 Array = NDArray[np.float64]
+_SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
 _SAME = 1e-6  # m: how far the centre of a shape may be from the centre of mass
 
 
@@ -82,7 +83,8 @@ def load_urdf(
     -------
     Robot
         One body for each link; its frame is the link's, its joint that which carries the link. Links on fixed joints are
-        welded to what carries them, also if they have no mass (tool frames).
+        welded to what carries them, also if they have no mass (tool frames). A joint that mimics another is coupled to it
+        (`Robot.add_coupling`), by the name of the joint with ``_mimic`` at its end.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def load_urdf(
     Warns
     -----
     UserWarning
-        If the file has something that changes the motion and is not supported: mimic joints and dry friction.
+        If the file has something that changes the motion and is not supported, such as dry friction.
         `read_urdf` lists all that was left out, and limits of joints.
 
     Examples
@@ -213,7 +215,26 @@ class _Importer:
             raise ValueError(
                 f"URDF link {lost[0]!r} hangs on itself through its joints; a tree with one root is needed."
             )
+        for joint in self.parsed.joints:
+            if joint.mimic is not None and joint.type != "fixed":
+                self.couple(joint)
         return ImportedRobot(self.robot, self.joints, tuple(self.notes))
+
+    def couple(self, joint: Any) -> None:
+        """Couple a joint to the one that it mimics: its coordinate is multiplier · that one's + offset."""
+        told = joint.mimic
+        if told.joint not in {other.name for other in self.parsed.joints}:
+            raise ValueError(f"URDF joint {joint.name!r} mimics {told.joint!r}, but there is no such joint.")
+        pair = [self.joints.get(name) for name in (joint.name, told.joint)]
+        own, other = (None if found is None or found.kind not in _SINGLE else found.link for found in pair)
+        if own is None or other is None or own == other:
+            self.warn(
+                f"joint {joint.name!r} mimics {told.joint!r}, but both must be different joints of one coordinate; here it moves on "
+                "its own"
+            )
+            return
+        terms = {own: 1.0} | ({other: -told.multiplier} if told.multiplier else {})
+        self.robot.add_coupling(f"{self.name(joint.name)}_mimic", terms, offset=told.offset)
 
     def name(self, name: str) -> str:
         """A name without the characters that have a meaning in pliant."""
@@ -227,8 +248,6 @@ class _Importer:
         limit = joint.limit
         limits = {} if limit is None else {k: getattr(limit, k) for k in ("lower", "upper", "velocity", "effort")}
         self.joints[joint.name] = UrdfJoint(self.name(joint.child), kind, **limits)
-        if joint.mimic is not None:
-            self.warn(f"joint {joint.name!r} mimics {joint.mimic.joint!r}; here it moves on its own")
         damping = 0.0
         if joint.dynamics is not None:
             damping = float(joint.dynamics.damping or 0.0)  # the parser leaves them as text

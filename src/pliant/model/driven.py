@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from .actuators import InternalStress, Motor, Negative, PrescribedMotion, Stop, Tendon
 from .joints import Joint
 from .links import Frame, Link, Rod
+from .loops import joint_of
 from .routing import Along, Routing
-from .validate import positive, unknown_name
+from .validate import positive, shown, unknown_name
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -419,7 +420,9 @@ def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | Non
 def _joint_dof(self: Robot, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[str, Joint, int]:
     """The name of a link or loop, its joint, and the number of one of the joint's degrees of freedom."""
     target = link.name if isinstance(link, Link) else link
-    joint = self.loops[target].joint if target in self.loops else self.link(target).joint
+    if not isinstance(target, str):
+        raise TypeError(f"{kind} {name!r}: link = {shown(target)} must be a link, or the name of a link or loop.")
+    joint = joint_of(self, target)
     names = joint.dof_names
     if not names:
         free = "is fixed" if not joint.closes_only else f"({type(joint).__name__}) has no coordinate"

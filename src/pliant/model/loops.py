@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from .joints import Fixed, Joint, Rolling, Skate
-from .joints.constraints import Constraint, rotation_vector
-from .links import Frame, Link
-from .validate import finite, unknown_name
+from .joints.constraints import UNITS, Constraint, rotation_vector
+from .links import WORLD, Frame, Link
+from .units import FORCES
+from .validate import finite, shown, unknown_name
 
 if TYPE_CHECKING:
     from .robot import Robot
 
-__all__ = ["Coupling", "Loop", "add_coupling", "add_loop", "closing_rows", "loop_rows"]
+__all__ = [
+    "Coupling",
+    "Loop",
+    "add_coupling",
+    "add_loop",
+    "closing_rows",
+    "closing_text",
+    "force_units",
+    "joint_of",
+    "loop_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Loop:
         self.rows()
         if self.a.link == self.b.link and self.a.X == self.b.X:
             raise ValueError("both frames are fixed to each other; a loop needs two different places.")
-        if isinstance(self.joint, (Rolling, Skate)) and self.b.link is None:
+        if isinstance(self.joint, (Rolling, Skate)) and self.b.link == WORLD.link:
             raise ValueError(
                 f'joint = {self.joint!r} wants the ground first: give a = "world" and what moves on it as b.'
             )
@@ -112,6 +123,22 @@ class Coupling:
 
     terms: tuple[tuple[str, int, float], ...]
     offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        terms = tuple((link, dof, finite(f"ratio of {link!r}", ratio)) for link, dof, ratio in self.terms)
+        for link, _dof, ratio in terms:
+            if ratio == 0.0:
+                raise ValueError(f"ratio of {link!r} = 0 is not allowed: it would take no part; leave it out.")
+        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "offset", finite("offset", self.offset))
+
+    def revised(self, key: Literal["offset"] | int, value: float) -> Coupling:
+        """With another offset, or another ratio of the term of a number."""
+        if key == "offset":
+            return replace(self, offset=value)
+        terms = [(*term[:2], value) if k == key else term for k, term in enumerate(self.terms)]
+        return replace(self, terms=tuple(terms))
 
     def row(self) -> Constraint:
         """As a constraint; its terms are known to the kernel apart."""
@@ -188,39 +215,45 @@ def add_coupling(self: Robot, name: str, terms: Mapping[str, float], *, offset: 
     """
     self._check_name(name)
     if not isinstance(terms, Mapping) or not terms:
-        raise TypeError(f"coupling {name!r}: terms = {terms!r} must be a dictionary of ratios by coordinate.")
-    found: list[tuple[str, int, float]] = []
-    for key, value in terms.items():
-        ratio = finite(f"coupling {name!r}: ratio of {key!r}", value)
-        if ratio == 0.0:
-            raise ValueError(f"coupling {name!r}: the ratio of {key!r} is 0, so it takes no part; leave it out.")
-        found.append((*_coordinate(self, name, str(key)), ratio))
+        raise TypeError(
+            f"coupling {name!r}: terms = {shown(terms)} must be a dictionary of ratios by coordinate, such as "
+            '{"small": 20, "large": 40}.'
+        )
+    found = [(*_coordinate(self, name, key), ratio) for key, ratio in terms.items()]
     if len({term[:2] for term in found}) < len(found):
-        raise ValueError(f"coupling {name!r}: a coordinate is given twice in {list(terms)}.")
-    self.couplings[name] = Coupling(tuple(found), finite(f"coupling {name!r}: offset", offset))
+        raise ValueError(f"coupling {name!r}: terms = {shown(terms)} has a coordinate twice; add up its ratios.")
+    try:
+        self.couplings[name] = Coupling(tuple(found), offset)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"coupling {name!r}: {error}") from None
     return self.couplings[name]
 
 
-def _coordinate(self: Robot, name: str, key: str) -> tuple[str, int]:
+def _coordinate(self: Robot, name: str, key: object) -> tuple[str, int]:
     """Link and number of a coordinate that is named "link" or "link.dof"."""
+    if not isinstance(key, str):
+        raise TypeError(f'coupling {name!r}: {shown(key)} must be the name of a link, or "link.dof".')
     links = {link.name: link for link in self.links}
-    link, dof = (key, None) if key in links else key.rpartition(".")[::2]
-    if link not in links:
-        raise unknown_name(
-            f"coordinate of coupling {name!r}", key, [f"{n}.{d}" for n in links for d in links[n].joint.dof_names]
+    link, dot, rest = key.partition(".")
+    dof = rest if dot else None
+    if link in self.loops:
+        raise ValueError(
+            f"coupling {name!r}: {key!r} is a loop, but only coordinates of links can be coupled. Close the loop elsewhere, so that "
+            "its joint is that of a link."
         )
+    if link not in links or (dof is not None and dof not in links[link].joint.dof_names):
+        known = [f"{n}.{d}" for n in links for d in links[n].joint.dof_names]
+        raise unknown_name(f"coordinate of coupling {name!r}", key, known)
     joint = links[link].joint
     if joint.group is not None:
         raise ValueError(
-            f"coupling {name!r}: {key!r} belongs to a {joint.group.name} joint, whose coordinates are no single numbers."
+            f"coupling {name!r}: {key!r} belongs to a {joint.group.name} joint, whose coordinates are no single numbers. Couple "
+            "joints with angles or displacements, such as Revolute, Universal or Prismatic."
         )
     if dof is None and joint.nv != 1:
-        raise ValueError(
-            f"coupling {name!r}: the joint of {link!r} has {joint.nv} degrees of freedom; say which one"
-            + (f" ({', '.join(f'{link}.{d}' for d in joint.dof_names)})." if joint.nv else ".")
-        )
-    if dof is not None and dof not in joint.dof_names:
-        raise unknown_name(f"degree of freedom of {link!r}", dof, joint.dof_names)
+        which = ", ".join(f"{link}.{d}" for d in joint.dof_names)
+        remedy = f"say which one: {which}." if joint.nv else "give the link a joint that moves."
+        raise ValueError(f"coupling {name!r}: the joint of {link!r} has {joint.nv} degrees of freedom; {remedy}")
     return link, 0 if dof is None else joint.dof_names.index(dof)
 
 
@@ -245,3 +278,42 @@ def closing_rows(robot: Robot) -> Iterator[tuple[str, Constraint, str | None]]:
             yield name, row, motion
     for name, coupling in robot.couplings.items():
         yield name, coupling.row(), None
+
+
+def joint_of(robot: Robot, name: str) -> Joint:
+    """The joint of a link or of a loop."""
+    if name in robot.loops:
+        return robot.loops[name].joint
+    links = {link.name: link for link in robot.links}
+    if name not in links:
+        raise unknown_name("link or loop", name, [*links, *robot.loops])
+    return links[name].joint
+
+
+def force_units(robot: Robot) -> Iterator[str]:
+    """Units of the forces of all constraints; "" of a coupling of angles and displacements, where the ratios decide it."""
+    for name, (kind, _data, _what), _motion in closing_rows(robot):
+        if name in robot.couplings:
+            units = {robot.link(link).joint.dof_units[dof] for link, dof, _ratio in robot.couplings[name].terms}
+            yield FORCES[units.pop()] if len(units) == 1 else ""
+        else:
+            yield FORCES[UNITS[kind]]
+
+
+def closing_text(robot: Robot) -> Iterator[str]:
+    """A line on each loop and coupling."""
+    for name, loop in robot.loops.items():
+        yield f"{name}: {_place(loop.a)} – {_place(loop.b)} · {loop.joint!r}"
+    for name, coupling in robot.couplings.items():
+        terms = []
+        for link, dof, ratio in coupling.terms:
+            joint = robot.link(link).joint
+            terms.append(f"{ratio:+g} {link}" + (f".{joint.dof_names[dof]}" if joint.nv > 1 else ""))
+        yield f"{name}: {' '.join(terms).removeprefix('+')} = {coupling.offset:g}"
+
+
+def _place(frame: Frame) -> str:
+    """The name of a frame without its offset."""
+    if frame.X is None:
+        return frame.link
+    return frame.link + {0.0: ".base", 1.0: ".tip"}.get(frame.X, f"@{frame.X:g}")

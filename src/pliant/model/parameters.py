@@ -1,7 +1,7 @@
 """The numbers of a robot by name, and robots in which some of them are different.
 
 A name is that of a part and of one of its fields: ``arm.length``, ``arm.young``, ``arm.radius.tip``, ``cable.y``, ``tool.mass``,
-``arm.offset.x``, ``gravity.z``. Names follow from the dataclasses of the description: whatever number a part holds is a parameter. What
+``arm.offset.x``, ``pin.joint.stiffness``, ``mesh.ratio.wheel``, ``gravity.z``. Names follow from the dataclasses of the description: whatever number a part holds is a parameter. What
 is fixed for good (names, strains and their bases, axes, choices, counts) is not.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from .joints import Joint
 from .links import Body, Frame, Rod
+from .loops import Coupling
 from .pose import Pose
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
 from .shapes import Inertia
@@ -55,7 +56,7 @@ _UNITS: dict[str | tuple[str, str], str] = {
     ("PointWrench", "moment"): "N m",
     ("DistributedWrench", "force"): "N/m",
     ("DistributedWrench", "moment"): "N m/m",
-    ("Rod", "inertia"): "",
+    **dict.fromkeys([("Rod", "inertia"), ("Coupling", "offset")], ""),
 }
 _RESISTANCE = {"stiffness": {"rad": "N m/rad", "m": "N/m"}, "damping": {"rad": "N m s/rad", "m": "N s/m"}}
 
@@ -149,6 +150,11 @@ def _children(value: Any, owner: Any) -> Iterator[tuple[str, Any, Any]]:
         yield "mass", "mass", value.mass
         yield "com", "com", value.com
         yield "inertia", "inertia", value.inertia
+    elif isinstance(value, Coupling):
+        links = [link for link, _dof, _ratio in value.terms]
+        for k, (link, dof, ratio) in enumerate(value.terms):
+            yield f"ratio.{link}" if links.count(link) == 1 else f"ratio.{link}.{dof}", k, ratio
+        yield "offset", "offset", value.offset
     elif is_dataclass(value):
         for f in fields(value):
             if f.name not in _FIXED:
@@ -216,7 +222,7 @@ def _unsettable(value: Any, key: Any, child: Any) -> bool:
     if isinstance(value, Frame) and key == "offset":
         return not np.any(child.translation)
     if isinstance(value, Joint):
-        if value.nv == 0:
+        if value.nv == 0 and key in (*_RESISTANCE, "rest"):
             return True
         entries = child if isinstance(child, tuple) else ()
         return any(isinstance(entry, tuple) for entry in entries) or (key == "rest" and value.nq != value.nv)
@@ -236,7 +242,7 @@ def _joint_unit(field: str, unit: str) -> str:
     return unit if field == "rest" else _RESISTANCE.get(field, {}).get(unit, "")
 
 
-def _unit_of(value: Any, key: str) -> str:
+def _unit_of(value: Any, key: Any) -> str:
     if isinstance(value, Joint) and len(set(value.dof_units)) == 1 and key in (*_RESISTANCE, "rest"):
         return _joint_unit(key, value.dof_units[0])
     for kind in type(value).__mro__:
@@ -289,6 +295,8 @@ def _put(value: Any, keys: tuple[Any, ...], new: Any) -> Any:
         return tuple(_put(entry, rest, new) if k == key else entry for k, entry in enumerate(value))
     if isinstance(value, Rod):
         return value.revised(key, _put(getattr(value, key), rest, new))
+    if isinstance(value, Coupling):
+        return value.revised(key, new)
     return replace(value, **{key: _put(getattr(value, key), rest, new)})
 
 

@@ -16,7 +16,7 @@ from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
 from .loads import FIELD, Contact, Dipole, DistributedWrench, Load, Obstacle, PointWrench
-from .loops import Coupling, Loop, add_coupling, add_loop
+from .loops import Coupling, Loop, add_coupling, add_loop, closing_text
 from .parameters import Parameter, Parameters, parameters_of, revised
 from .pose import PoseLike, as_pose
 from .rods.sections import Material, Section
@@ -303,6 +303,8 @@ class Robot:
         self._check_name(name)
         if joint is not None and not isinstance(joint, Joint):
             raise TypeError(f"link {name!r}: joint = {joint!r} must be a joint such as Revolute('z') or Free().")
+        if joint is not None and joint.closes_only:
+            raise ValueError(f"link {name!r}: joint = {joint!r} only closes loops; give it to add_loop.")
         link = Link(
             name,
             content,
@@ -485,7 +487,7 @@ class Robot:
         return other
 
     def __str__(self) -> str:
-        """The tree of links with their degrees of freedom."""
+        """The tree of links with their degrees of freedom, and what closes it."""
         lines = [f"{self.name}: {_plural(len(self.links), 'link')}, {self.nv} dof"]
         if self.nq != self.nv:
             lines[0] += f" ({self.nq} coordinates)"
@@ -500,6 +502,8 @@ class Robot:
             lines.append(indent + ("└─ " if last else "├─ ") + _describe(link))
             inner = indent + ("   " if last else "│  ")
             stack += [(child, inner, k == 0) for k, child in enumerate(reversed(children.get(link.name, [])))]
+        closing = list(closing_text(self))
+        lines += ["closed by", *(f"   {line}" for line in closing)] if closing else []
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernels import engine
 from ..model.validate import choice, integer, positive
 from ..system import Given, System
 from .equilibrium import Equilibrium
@@ -34,13 +35,15 @@ class SpecialPoint:
     q : ndarray (nq,)
     null : ndarray (m, nv)
         Velocity directions along which the tangent stiffness vanishes (none for "end"), of unit length in scaled
-        coordinates. m > 1 where several modes become critical at once.
+        coordinates; they keep loops closed and prescribed joints at rest. m > 1 where several modes become critical at once.
     index : int
         It lies between the points `index` and `index` + 1 of the branch.
     force : float
         Generalised force of a held coordinate; zero otherwise.
     tangent : ndarray (nv + 1,)
         Scaled direction of the branch, the parameter last.
+    multipliers : ndarray (rows,)
+        Forces of loop joints, in the order of `System.loop_rows`.
     """
 
     kind: Literal["limit", "bifurcation", "end"]
@@ -50,6 +53,7 @@ class SpecialPoint:
     index: int
     force: float
     tangent: Array
+    multipliers: Array = field(default_factory=lambda: np.zeros(0))
 
     def __str__(self) -> str:
         """One line."""
@@ -72,8 +76,11 @@ class Branch:
         Further generalised forces, with that of a held coordinate.
     gravity : ndarray (n,)
         Factor of the system's gravity.
+    multipliers : ndarray (n, rows)
+        Forces of loop joints, in the order of `System.loop_rows`; see `loop_wrenches`.
     negative : ndarray (n,), int
-        Negative eigenvalues of the symmetric part of the tangent stiffness, without a held coordinate.
+        Negative eigenvalues of the symmetric part of the tangent stiffness, along the directions that loops, prescribed joints
+        and a held coordinate leave free.
     stable : ndarray (n,), bool
         Whether the equilibrium is stable, by the criteria of `Equilibrium`: with a potential, whether there are none;
         without one, by the eigenvalues of motion, so that flutter is seen. Neutral points count as stable here.
@@ -98,6 +105,7 @@ class Branch:
     u: Array
     tau: Array
     gravity: Array
+    multipliers: Array
     negative: NDArray[np.int64]
     stable: NDArray[np.bool_]
     residual: Array
@@ -130,8 +138,9 @@ class Branch:
         note = f"point of a branch at parameter {self.parameter[k]:.10g}"
         if self.gravity[k] != 1.0:
             note += f", with {self.gravity[k]:.10g} times the system's gravity"
-        given = Given(gravity=float(self.gravity[k]))
-        verdict = assess(self.system, self.q[k], self.u[k], self.tau[k], self._problem.held_row, given=given)
+        given = Given(self.multipliers[k], float(self.gravity[k]))
+        rows = self._problem.rows(self.q[k])
+        verdict = assess(self.system, self.q[k], self.u[k], self.tau[k], rows, given=given)
         return Equilibrium(
             q=self.q[k].copy(),
             u=self.u[k].copy(),
@@ -142,8 +151,26 @@ class Branch:
             iterations=int(self.iterations[k]),
             load_steps=1,
             message=note,
+            multipliers=self.multipliers[k].copy(),
             system=self.system,
         )
+
+    def loop_wrenches(self, loop: str, *, axes: Literal["joint", "world"] = "joint") -> Array:
+        """Reactions [moment; force] of a loop joint along the branch, (n, 6) [N m, N]; see `System.loop_wrench`."""
+        rows = [self.system.loop_wrench(loop, q, x, axes=axes) for q, x in zip(self.q, self.multipliers)]
+        return np.array(rows).reshape(len(self), 6)
+
+    def prescribed_forces(self) -> dict[str, Array]:
+        """Generalised forces that hold prescribed joints, by the name of their motion, each (n, dof) [N m, N].
+
+        Spherical and free joints: moment and force in the axes of the moved frame.
+        """
+        system = self.system
+        forces = np.zeros((len(self), system.nv))
+        for k, r in enumerate(forces):
+            given = Given(self.multipliers[k], float(self.gravity[k]))
+            system.run_job(engine.RESIDUAL, self.q[k], u=self.u[k], tau=self.tau[k], force=r, given=given)
+        return {name: forces[:, place_v] for name, (_q, place_v, _group) in system.prescribed.items()}
 
     def special(self, kind: Literal["limit", "bifurcation", "end"]) -> tuple[SpecialPoint, ...]:
         """The special points of one kind."""

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model.validate import choice, finite
 from ..system import Inputs, System, needs_system
 from .branch import Branch
 from .equilibrium import Equilibrium
-from .path_problem import (
-    Loading,
-    PathOptions,
-    PathProblem,
-    force_vector,
-    held_coordinate,
-    path_limits,
-    start_configuration,
-)
+from .path_loading import Driving, Load, Loading, force_vector, held_coordinate, prescribed_coordinate
+from .path_problem import PathOptions, PathProblem, path_limits, start_configuration
 from .tracer import Tracer
 
 __all__ = ["trace_equilibria"]
-
-Load = Callable[[float], Mapping[str, Any]] | Mapping[str, Any]
 
 
 def trace_equilibria(
@@ -36,8 +26,10 @@ def trace_equilibria(
     input: str | None = None,
     gravity: bool = False,
     coordinate: str | int | None = None,
+    prescribed: str | None = None,
     u: Inputs = None,
     tau: ArrayLike | None = None,
+    motion: Mapping[str, Any] | None = None,
     start: ArrayLike | Equilibrium | None = None,
     begin: float | None = None,
     stop: float = 1.0,
@@ -54,26 +46,32 @@ def trace_equilibria(
 ) -> Branch:
     """Follow a static equilibrium while a parameter λ varies: F(q, λ) = 0.
 
-    What varies is given by exactly one of `load`, `input`, `gravity`, `coordinate`.
+    What varies is given by exactly one of `load`, `input`, `gravity`, `coordinate`, `prescribed`. Loops stay closed.
 
     Parameters
     ----------
     system : System
     load : callable or mapping
-        λ -> dict with any of ``u`` (as in `solve_statics`), ``tau`` (nv,) and ``gravity`` (factor of the system's
-        gravity); what is left out stays at `u`, `tau` and 1. A mapping with these keys stands for loads proportional
-        to λ: ``u + λ load["u"]`` and so on, and gravity ``λ load["gravity"]``.
+        λ -> dict with any of ``u`` and ``motion`` (as in `solve_statics`), ``tau`` (nv,) and ``gravity`` (factor of the
+        system's gravity); what is left out stays at `u`, `motion`, `tau` and 1. A mapping with these keys stands for what is
+        proportional to λ: ``u + λ load["u"]`` and so on, and gravity ``λ load["gravity"]``.
     input : str
         Name of an input whose value is λ.
     gravity : bool
         λ is the factor of gravity.
     coordinate : str or int
         Name (see ``system.dof_names``) or velocity index of a coordinate that is held at λ; the generalised force
-        that holds it becomes unknown and is found in ``Branch.tau``. Not for spherical and free joints.
+        that holds it becomes unknown and is found in ``Branch.tau``. Not for spherical and free joints. For a coordinate
+        that is prescribed anyway see `prescribed`.
+    prescribed : str
+        Name of a prescribed motion (`Robot.add_motion`) of one coordinate, whose value is λ; the force that this takes is in
+        `Branch.prescribed_forces`.
     u, tau
         Loads that do not vary.
+    motion : dict, optional
+        Values of prescribed joints that do not vary, by name; what is not given stays as it starts.
     start : array (nq,) or Equilibrium, optional
-        Near which equilibrium to begin; `solve_statics` finds one if left out.
+        Near which equilibrium to begin; if left out, one is found as by `solve_statics`, which mounts loops.
     begin, stop : float
         Range of λ. `begin` is 0 if left out, or the value of the coordinate in the start.
     bounds : (low, high), optional
@@ -108,6 +106,11 @@ def trace_equilibria(
     Brent's method on s. Two eigenvalues that cross zero in opposite directions within one step go unnoticed; lower
     `max_step` if that is a concern.
 
+    Loops: the forces are balanced along the directions Z that keep loops closed, ``Zᵀ r(q, λ) = 0``, and ``e(q) = 0`` closes
+    them; forces of loops follow from the rest. The inertia is that of ``Zᵀ K Z``, K with the stiffness that these forces
+    bring along. Where a mechanism changes the number of its freedoms (a four-bar that folds flat) nothing is
+    located.
+
     Examples
     --------
     The load at which a clamped column buckles, π² EI / 4 L²:
@@ -123,20 +126,33 @@ def trace_equilibria(
     bifurcation at 2.4674 N
     """
     needs_system("trace_equilibria", system)
-    if np.any(system.known) or system.held_tendons or system.loop_rows:
+    if system.held_tendons:
+        names = ", ".join(map(repr, system.held_tendons))
         raise ValueError(
-            "trace_equilibria does not know prescribed motion and loops yet: leave out add_motion and control='length', or follow "
-            "the equilibria with solve_statics(motion=...) step by step."
+            f"trace_equilibria does not know tendons of prescribed length ({names}) yet: give them control='tension' or "
+            "'elastic', or follow the equilibria with solve_statics(motion=...) step by step."
+        )
+    if system.told_rows:
+        names = ", ".join(map(repr, system.told_rows))
+        raise ValueError(
+            f"trace_equilibria does not know prescribed motion of loop joints ({names}) yet: prescribe a joint of the tree and cut the loop "
+            "elsewhere, or follow the equilibria with solve_statics(motion=...) step by step."
         )
     if not isinstance(system, System):
         raise TypeError(f"system = {system!r} must be a System; call robot.compile().")
     choice("method", method, ("arclength", "natural"))
-    given = [load is not None, input is not None, bool(gravity), coordinate is not None]
+    given = [x is not None for x in (load, input, coordinate, prescribed)] + [bool(gravity)]
     if sum(given) != 1:
-        raise ValueError(f"give exactly one of load, input, gravity and coordinate ({sum(given)} were given).")
+        raise ValueError(
+            f"give exactly one of load, input, gravity, coordinate and prescribed ({sum(given)} were given)."
+        )
     held = None if coordinate is None else held_coordinate(system, coordinate)
-    vary = Loading(system, load, input, gravity, system.inputs(u), force_vector(system, tau))
-    configuration, chosen = start_configuration(system, vary, held, start, begin)
+    driven = None if prescribed is None else prescribed_coordinate(system, prescribed)
+    if held is not None and system.known[held.v]:
+        held, driven = None, held
+    driving = Driving(system, motion, load, driven)
+    vary = Loading(system, load, input, gravity, system.inputs(u), force_vector(system, tau), driving)
+    configuration, chosen, note = start_configuration(system, vary, held, start, begin)
     first = finite("begin", chosen)
     limits = path_limits(first, finite("stop", stop), bounds)
     options = PathOptions(
@@ -144,7 +160,7 @@ def trace_equilibria(
     )
     problem = PathProblem(system, vary, held, abs(options.stop - options.begin))
     tracer = Tracer(problem, options)
-    tracer.begin(configuration)
+    tracer.begin(configuration, note)
     branch = tracer.branch()
     if switch:
         found = branch.special("bifurcation")

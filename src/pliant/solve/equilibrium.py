@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system import Contacts, System
+from ..model.links import Link
+from ..model.validate import choice
+from ..system import Axes, Contacts, System
+from ..system.reactions import link_number, reactions
 from .stability import Stability
 
 if TYPE_CHECKING:
@@ -110,6 +113,28 @@ class Equilibrium:
     def contacts(self) -> Contacts:
         """Where the robot touches something, and with which forces; see `System.contacts`."""
         return self._known_system().contacts(self.q)
+
+    def joint_wrench(self, link: str | Link, *, axes: Axes = "joint") -> Array:
+        """Wrench [moment; force] that a link gets through its joint, (6,) [N m, N]; see `System.joint_wrench`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("lamp")
+        >>> stand = robot.add_body("stand", joint=pl.Revolute("y", stiffness=40.0), mass=2.0, com=(0.3, 0, 0))
+        >>> rest = pl.solve_statics(robot.compile())
+        >>> print(rest.joint_wrench("stand", axes="world").round(3))  # the spring holds it
+        [ 0.    -5.824  0.     0.     0.    19.62 ]
+        """
+        system = self._known_system()
+        choice("axes", axes, ("joint", "world"))
+        number, still = link_number(system, link), np.zeros((1, system.nv))
+        found = reactions(system, self.q[None], still, still, self.u[None], self.multipliers[None], axes)
+        return np.asarray(found[0, number])
+
+    def loop_wrench(self, loop: str, *, axes: Axes = "joint") -> Array:
+        """Reaction [moment; force] of a loop joint on its second frame, (6,) [N m, N]; see `System.loop_wrench`."""
+        return self._known_system().loop_wrench(loop, self.q, self.multipliers, axes=axes)
 
     def __str__(self) -> str:
         """One line, and one more for each warning."""

@@ -14,9 +14,10 @@ from ..system.contacts import UNITS, columns
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["contact_variables", "unit_coordinates", "units_of", "write_contacts"]
+__all__ = ["contact_variables", "reaction_variables", "unit_coordinates", "units_of", "write_contacts"]
 
 _NAMES = ("name", "link", "other")
+WRENCH = tuple(f"{what} {axis}" for what in ("moment", "force") for axis in "xyz")
 
 
 def units_of(system: System) -> dict[str, list[str]]:
@@ -45,7 +46,30 @@ def unit_coordinates(result: Result) -> dict[str, Any]:
         "acceleration_unit": ("dof", [ACCELERATIONS[unit] for unit in s.dof_units]),
         "force_unit": ("dof", list(s.force_units)),
         "input_unit": ("input", list(s.input_units)),
+        "link": list(s.links),
+        "wrench": list(WRENCH),
+        "wrench_unit": ("wrench", ["N m"] * 3 + ["N"] * 3),
+        **(
+            {
+                "loop": list(s.robot.loops),
+                "loop_row": list(s.loop_rows),
+                "multiplier_unit": ("loop_row", list(s.multiplier_units)),
+            }
+            if s.loop_rows
+            else {}
+        ),
     }
+
+
+def reaction_variables(result: Result) -> dict[str, Any]:
+    """Wrenches of joints, and of loops with their multipliers, at all stored times for a dataset; in the axes of the joints."""
+    out: dict[str, Any] = {"joint_wrench": (("t", "link", "wrench"), result.reactions())}
+    loops = list(result.system.robot.loops)
+    if loops and result.multipliers.size:
+        found = np.stack([result.loop_wrench(name) for name in loops], axis=1)
+        out["loop_wrench"] = (("t", "loop", "wrench"), found)
+        out["multipliers"] = (("t", "loop_row"), result.multipliers)
+    return out
 
 
 def contact_variables(result: Result) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from ..model.joints import Group
 from ..model.pose import Pose
 from ..model.validate import unknown_name
 from ..system import System, numbers
-from .closure import constrained_acceleration, free_rows, independent
+from ..system.forces import free_rows, independent
+from .closure import constrained_acceleration
 
 __all__ = ["Motion", "MotionSet"]
 

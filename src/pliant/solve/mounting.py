@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ..kernels import engine
 from ..system import Given, System
-from ..system.forces import closure
+from ..system.forces import closure, independent
 from .balance import ROUNDING, measure, static_tangent
-from .closure import independent, null_space, overdriven, redundant_constraints
+from .closure import null_space, overdriven, redundant_constraints
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .stability import Verdict, assess
@@ -27,13 +27,14 @@ class MountOptions(NamedTuple):
     tolerance: float
     iterations: int
     stable: bool  # whether it should be
+    gravity: float = 1.0  # factor on gravity
 
 
 class _Rows:
     """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
 
-    def __init__(self, system: System, moved: MotionSet) -> None:
-        self.system = system
+    def __init__(self, system: System, moved: MotionSet, gravity: float = 1.0) -> None:
+        self.system, self.gravity = system, gravity
         lengths = moved.lengths_at(0.0)
         self.loops = len(system.loop_rows)
         self.told = moved.told_at(0.0)
@@ -56,7 +57,7 @@ class _Rows:
 
     def put(self, force: Array, u: Array) -> tuple[Array, Given]:
         """The inputs with the tensions, and what acts with the forces of loops."""
-        given = Given(force[: self.loops])
+        given = Given(force[: self.loops], self.gravity)
         if not self.tendons:
             return u, given
         u = u.copy()
@@ -69,7 +70,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
     """
-    rows = _Rows(system, moved)
+    rows = _Rows(system, moved, options.gravity)
     open_by, _G = rows(q)
     state = _State(q, np.zeros(len(open_by)))
     s, step = 0.0, 1.0
@@ -201,7 +202,7 @@ def _constrained_newton(
     Where the stiffness is not positive definite on the directions that the constraints leave, it is shifted there.
     """
     system = rows.system
-    tolerance, iterations, stable = options
+    tolerance, iterations, stable = options[:3]
     q, force = start.q, start.force
     scale = np.where(system.known, 0.0, system.internal.scale)
     n = system.nv

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,33 +10,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
+from ..kernels import engine
 from ..model.validate import finite, integer, positive, unknown_name, vector
 from ..system import Given, System
 from .balance import static_tangent
 from .equilibrium import Equilibrium
+from .motion import MotionSet
+from .mounting import MountOptions, mount
+from .path_loading import Loading
+from .path_split import Split, carrying_rows, split
 from .stability import assess
 from .statics import Problem, solve_problem
 
 Array = NDArray[np.float64]
-Load = Callable[[float], Mapping[str, Any]] | Mapping[str, Any]
-_KEYS = ("u", "tau", "gravity")
-_TURN = 0.6  # rad by which the tangent may turn in one step; more is taken for a jump to another branch
-_AIM = 0.2  # rad per step aimed at
-_EXACT = 1e-14  # residual asked for where a special point is located
 _SINGULAR = 1e-11  # reciprocal condition below which a direction counts as free (a rotation that costs no energy)
-_JUMP = 1e-6  # a test function that is not continuous to this share has jumped to another branch
 _SYMMETRIC = 1e-9  # relative asymmetry below which the loads count as conservative
+_CLOSED = 1e-12  # m or rad by which a closed loop may be open
+_SHUT = 1e-10  # and where Newton's method cannot do better
+_SETTLED = 1e-6  # residual that will do there
 
 __all__ = [
     "Arc",
-    "Loading",
     "PathOptions",
     "PathPoint",
     "PathProblem",
     "PathState",
     "angle_between",
-    "force_vector",
-    "held_coordinate",
     "path_limits",
     "solve_bordered",
     "start_configuration",
@@ -89,82 +87,6 @@ class PathOptions:
         return replace(self, **changes)
 
 
-class Loading:
-    """The loads as functions of the parameter."""
-
-    def __init__(
-        self, system: System, load: Load | None, name: str | None, gravity: bool, u: Array, tau: Array
-    ) -> None:
-        self.system, self.u, self.tau = system, u, tau
-        self.function: Callable[[float], Mapping[str, Any]] | None = None
-        self.du, self.dtau, self.gravity, self.dgravity = np.zeros(system.nu), np.zeros(system.nv), 1.0, 0.0
-        if name is not None:
-            if name not in system.input_names:
-                raise unknown_name("input", str(name), system.input_names)
-            k = system.input_names.index(name)
-            self.u, self.du[k] = u.copy(), 1.0
-            self.u[k] = 0.0
-        elif gravity:
-            self.gravity, self.dgravity = 0.0, 1.0
-        elif callable(load):
-            self.function = load
-        elif isinstance(load, Mapping):
-            _check_keys(load)
-            self.du = system.inputs(load.get("u"))
-            self.dtau = force_vector(system, load.get("tau"))
-            if "gravity" in load:
-                self.gravity, self.dgravity = 0.0, finite("load['gravity']", load["gravity"])
-        elif load is not None:
-            raise TypeError(f"load = {load!r} must be a function of λ that returns a dict, or such a dict (times λ).")
-
-    def __call__(self, parameter: float) -> tuple[Array, Array, float]:
-        """u (nu,), tau (nv,) and the factor of gravity."""
-        if self.function is None:
-            u, tau = self.u + parameter * self.du, self.tau + parameter * self.dtau
-            return u, tau, self.gravity + parameter * self.dgravity
-        values = self.function(parameter)
-        if not isinstance(values, Mapping):
-            raise TypeError(f"load({parameter:g}) returned {values!r}, but a dict with u, tau or gravity is needed.")
-        _check_keys(values)
-        u = self.system.inputs(values["u"]) if "u" in values else self.u
-        tau = force_vector(self.system, values["tau"]) if "tau" in values else self.tau
-        return u, tau, finite("load gravity", values.get("gravity", 1.0))
-
-    def rate(self, parameter: float, width: float) -> tuple[Array, Array, float]:
-        """Derivatives in λ: exact for proportional loads, else by central differences over `width`."""
-        if self.function is None:
-            return self.du, self.dtau, self.dgravity
-        (u1, tau1, g1), (u0, tau0, g0) = self(parameter + width), self(parameter - width)
-        return (u1 - u0) / (2 * width), (tau1 - tau0) / (2 * width), (g1 - g0) / (2 * width)
-
-
-def _check_keys(load: Mapping[str, Any]) -> None:
-    for key in load:
-        if key not in _KEYS:
-            raise unknown_name("load", str(key), _KEYS)
-
-
-def force_vector(system: System, tau: ArrayLike | None) -> Array:
-    """Generalised forces (nv,), zero if None."""
-    return np.zeros(system.nv) if tau is None else system.check_v("tau", tau).copy()
-
-
-def held_coordinate(system: System, coordinate: str | int) -> tuple[int, int]:
-    """Indices of a held coordinate in q and v."""
-    if isinstance(coordinate, str):
-        if coordinate not in system.dof_names:
-            raise unknown_name("coordinate", coordinate, system.dof_names)
-        k = system.dof_names.index(coordinate)
-    else:
-        k = integer("coordinate", coordinate)
-        if k >= system.nv:
-            raise ValueError(f"coordinate = {k} is not allowed: {system.name!r} has velocities 0 to {system.nv - 1}.")
-    for i, j in system.internal.shift:
-        if j == k:
-            return int(i), k
-    raise ValueError(f"coordinate = {coordinate!r} belongs to a spherical or free joint, which cannot be held.")
-
-
 def path_limits(begin: float, stop: float, bounds: tuple[float, float] | None) -> tuple[float, float]:
     """Where to end in λ."""
     if begin == stop:
@@ -182,18 +104,30 @@ def path_limits(begin: float, stop: float, bounds: tuple[float, float] | None) -
 
 def start_configuration(
     system: System, vary: Loading, held: tuple[int, int] | None, start: ArrayLike | Equilibrium | None, begin: object
-) -> tuple[Array, object]:
-    """Where to start and the first λ."""
+) -> tuple[Array, object, str]:
+    """Where to start, the first λ, and why there is no equilibrium if that is known."""
     if isinstance(start, Equilibrium):
         start = start.q
-    q = None if start is None else system.check_q(start).copy()
-    first = finite("begin", 0.0 if begin is None else begin)
-    if q is None and held is not None and begin is not None:
-        q = system.neutral()
-    if q is None:
-        u, tau, factor = vary(first)
-        q = solve_problem(Problem(system, system.inputs(u), tau, gravity=factor), system.neutral())[0].q
-    return q, q[held[0]] if held is not None and begin is None else first
+    q = vary.driving.start(system.neutral() if start is None else system.check_q(start).copy())
+    driven = vary.driving.driven
+    first: object = finite("begin", 0.0 if begin is None else begin)
+    if begin is None and driven is not None:
+        first = q[driven.q]
+    note = ""
+    if start is None and (held is None or begin is None or system.loop_rows):
+        q, note = _equilibrium_near(system, vary, q, float(first))  # type: ignore[arg-type]
+    return q, q[held[0]] if held is not None and begin is None else first, note
+
+
+def _equilibrium_near(system: System, vary: Loading, q: Array, parameter: float) -> tuple[Array, str]:
+    """An equilibrium at λ, stable if possible, and why it is none."""
+    u, tau, factor = vary(parameter)
+    q = vary.driving.place(q, parameter)
+    if not system.loop_rows:
+        return solve_problem(Problem(system, system.inputs(u), tau, gravity=factor), q)[0].q, ""
+    options = MountOptions(tolerance=1e-10, iterations=60, stable=True, gravity=factor)
+    found = mount(system, q, system.inputs(u), tau, options, MotionSet(system, None, q))
+    return found.q, "" if found.success else found.message
 
 
 # ------------------------------------------------------------ the equations
@@ -218,8 +152,13 @@ class PathPoint:
     r: Array
     A: Array  # derivative of r in the unknowns
     b: Array  # derivative of r in the scaled parameter
-    stiffness: Array  # scaled tangent stiffness of what is not held
+    stiffness: (
+        Array  # scaled tangent stiffness along split.Z: of what is neither held nor prescribed and keeps loops closed
+    )
     residual: float
+    imbalance: float  # largest scaled force in r
+    multipliers: Array
+    split: Split
     iterations: int = 0
 
     @cached_property
@@ -230,9 +169,7 @@ class PathPoint:
     @property
     def noise(self) -> float:
         """Size below which an eigenvalue counts as zero, e.g. of a rotation that costs no energy."""
-        return 1e-13 * float(np.max(np.abs(self.spectrum), initial=0.0)) + 1e3 * float(
-            np.max(np.abs(self.r), initial=0)
-        )
+        return 1e-13 * float(np.max(np.abs(self.spectrum), initial=0.0)) + 1e3 * self.imbalance
 
     @property
     def negative(self) -> int:
@@ -253,17 +190,23 @@ class PathPoint:
 
 
 class PathProblem:
-    """F(q, λ) = 0 in scaled coordinates: unknowns x (nv,) and λ/width; a held coordinate's slot in x is its force."""
+    """F(q, λ) = 0 in scaled coordinates: unknowns x (nv,) and λ/width.
+
+    The slot of a held coordinate in x is its force, that of a prescribed one is not used. Equations (nv,): balance of forces
+    along the directions that keep loops closed, then the loops, in the places of free coordinates; balance of the held one
+    in its own. Forces of loops are eliminated: they are those that balance the rest best, which makes the derivative
+    exact with the stiffness that they bring along.
+    """
 
     def __init__(self, system: System, vary: Loading, held: tuple[int, int] | None, width: float) -> None:
         self.system, self.vary, self.held, self.width = system, vary, held, width
         self.scale = system.internal.scale.copy()
         self.unit = 1.0  # force of a held coordinate that counts as one
-        self.free = np.arange(system.nv)
+        self.free = np.flatnonzero(~system.known)
         self.evaluations = 0
         if held is not None:
             k = held[1]
-            self.free = np.delete(self.free, k)
+            self.free = self.free[self.free != k]
             q, zero = system.neutral(), np.zeros(system.nv)
             K = system.residual_tangent(q, zero, zero) * np.outer(self.scale, self.scale)
             energy = abs(K[k, k]) or float(np.max(np.abs(K), initial=0.0)) or 1.0
@@ -273,11 +216,12 @@ class PathProblem:
         """The state displaced by scaled unknowns z (nv + 1,); `parameter` overrides the last."""
         value = state.parameter + self.width * z[-1] if parameter is None else parameter
         dv = z[:-1] * self.scale
+        dv[self.system.known] = 0.0
         if self.held is None:
-            return PathState(self.system.integrate(state.q, dv), 0.0, value)
+            return PathState(self.vary.driving.place(self.system.integrate(state.q, dv), value), 0.0, value)
         i, k = self.held
         dv[k] = 0.0
-        q = self.system.integrate(state.q, dv)
+        q = self.vary.driving.place(self.system.integrate(state.q, dv), value)
         q[i] = value
         return PathState(q, state.force + self.unit * float(z[k]), value)
 
@@ -285,59 +229,101 @@ class PathProblem:
         """The z (nv + 1,) for which move(origin, z) is the state."""
         z = np.empty(self.system.nv + 1)
         z[:-1] = self.system.difference(origin.q, state.q) / self.scale
+        z[:-1][self.system.known] = 0.0
         z[-1] = (state.parameter - origin.parameter) / self.width
         if self.held is not None:
             z[self.held[1]] = (state.force - origin.force) / self.unit
         return z
 
-    def evaluate(self, state: PathState) -> PathPoint:
-        """Residual and its exact derivatives."""
-        system, s = self.system, self.scale
+    def poised(self, state: PathState) -> PathState:
+        """The state with the force that holds its coordinate."""
+        if self.held is None:
+            return state
+        k = self.held[1]
+        return state._replace(force=state.force + float(self.evaluate(state).r[k] / self.scale[k]))
+
+    def evaluate(self, state: PathState, kept: NDArray[np.bool_] | None = None) -> PathPoint:
+        """Residual and its exact derivatives; `kept` are the constraints of loops that carry forces, found anew if left out."""
+        system, s, q = self.system, self.scale, state.q
         self.evaluations += 1
         u, tau, factor = self.vary(state.parameter)
         if self.held is not None:
             tau = tau.copy()
             tau[self.held[1]] += state.force
-        r, K = static_tangent(system, state.q, system.inputs(u), tau, given=Given(gravity=factor))
-        A = K * np.outer(s, s)
+        inputs, part = system.inputs(u), split(system, q, self.free, kept)
+        multipliers = np.zeros(len(part.values))
+        if len(multipliers):
+            r = np.empty(system.nv)
+            system.run_job(engine.RESIDUAL, q, u=inputs, tau=tau, force=r, given=Given(gravity=factor))
+            multipliers = part.multipliers(s * r)
+        r, K = static_tangent(system, q, inputs, tau, given=Given(multipliers, factor))
+        K = K * np.outer(s, s)
         du, dtau, dfactor = self.vary.rate(state.parameter, 1e-4 * self.width)
         b = -dtau
         if np.any(du):
-            b = b - system.actuation_matrix(state.q) @ du
+            b = b - system.actuation_matrix(q) @ du
         if dfactor != 0.0:
-            b = b + dfactor * system.gravity_forces(state.q)
-        b = self.width * s * b
-        stiffness = A[np.ix_(self.free, self.free)]
-        size = self._force_size(state.q, r, tau, A)
+            b = b + dfactor * system.gravity_forces(q)
+        motion = self._motion(state)
+        b = self.width * s * b + K @ motion
+        size = self._force_size(part, q, r, tau, K, multipliers)
+        r = s * r
+        stiffness = part.Z.T @ K[np.ix_(self.free, self.free)] @ part.Z
+        r, A, b, imbalance = self._arrange(part, r, K, b, motion)
+        point = PathPoint(state, u, tau, factor, r, A, b, stiffness, imbalance / size, imbalance, multipliers, part)
+        return point
+
+    def _motion(self, state: PathState) -> Array:
+        """Scaled motion (nv,) of prescribed and held coordinates per unit of the scaled parameter."""
+        motion = self.vary.driving.rate(state.q, state.parameter, 1e-4 * self.width)
+        if self.held is not None:
+            motion[self.held[1]] = 1.0
+        return np.asarray(self.width * motion / self.scale, dtype=np.float64)
+
+    def _arrange(self, part: Split, r: Array, K: Array, b: Array, motion: Array) -> tuple[Array, Array, Array, float]:
+        """The equations, their derivatives, and the largest force in them, from the scaled balance of all coordinates."""
+        n, free, weight = len(r), self.free, float(np.max(np.abs(np.diag(K)), initial=0.0)) or 1.0
+        along, across = np.split(free, [part.Z.shape[1]])
+        R, A, B = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+        R[along], B[along] = part.Z.T @ r[free], part.Z.T @ b[free]
+        A[np.ix_(along, free)] = part.Z.T @ K[np.ix_(free, free)]
+        R[across], B[across] = weight * part.opening, weight * part.opened(motion)
+        A[np.ix_(across, free)] = weight * part.across.T
+        A[self.system.known, self.system.known] = weight
+        forces = R[along]
         if self.held is not None:
             k = self.held[1]
-            b = b + self.width / s[k] * A[:, k]
-            A = A.copy()
-            A[:, k] = 0.0
-            A[k, k] = -self.unit * s[k]
-        relative = float(np.max(np.abs(s * r), initial=0.0)) / size
-        return PathPoint(state, u, tau, factor, s * r, A, b, stiffness, relative)
+            R[k], B[k], A[k, free] = r[k], part.beyond(b, k), part.beyond(K, k)[free]
+            A[k, k] = -self.unit * self.scale[k]
+            forces = np.append(forces, R[k])
+        return R, A, B, float(np.max(np.abs(forces), initial=0.0))
 
-    def _force_size(self, q: Array, r: Array, tau: Array, K: Array) -> float:
+    def _force_size(self, part: Split, q: Array, r: Array, tau: Array, K: Array, multipliers: Array) -> float:
         """Largest scaled single force; at least what moves the softest coordinate by a thousandth."""
+        free = ~self.system.known
         elastic = self.system.elastic_forces(q)
+        loops = part.G * multipliers[part.kept][:, None]
         parts = np.abs(np.array([elastic, r - elastic + tau, tau])) * self.scale
-        diagonal = np.abs(np.diag(K))
+        diagonal = np.abs(np.diag(K))[free]
         softest = np.min(diagonal[diagonal > 0], initial=np.inf)
         floor = 1e-3 * softest if np.isfinite(softest) else 1e-300
-        return max(float(np.max(parts, initial=0.0)), float(floor), 1e-300)
+        largest = max(float(np.max(X[:, free], initial=0.0)) for X in (parts, np.abs(loops)))
+        return max(largest, float(floor), 1e-300)
 
-    @property
-    def held_row(self) -> Array | None:
-        """Derivative (1, nv) of what is held; None if nothing is."""
-        return None if self.held is None else np.eye(self.system.nv)[[self.held[1]]]
+    def rows(self, q: Array) -> Array | None:
+        """Derivatives (m, nv) of loops and of what is held; None if there is nothing of the kind."""
+        G = self.system.closure(q)[1]
+        if self.held is not None:
+            G = np.vstack([G, np.eye(self.system.nv)[[self.held[1]]]])
+        return G if len(G) else None
 
     def stable(self, point: PathPoint) -> bool:
         """Whether disturbances of a point do not grow: by its stiffness with a potential, by its motion without."""
         if point.conservative or self.system.has_potential(point.u, point.tau):
             return point.negative == 0
-        given = Given(gravity=point.gravity)
-        return assess(self.system, point.state.q, point.u, point.tau, self.held_row, given=given).held
+        given = Given(point.multipliers, point.gravity)
+        q = point.state.q
+        return assess(self.system, q, point.u, point.tau, self.rows(q), given=given).held
 
     def border(self, point: PathPoint, row: Array) -> Array:
         """The bordered matrix [[A, b], [row]]."""
@@ -364,21 +350,33 @@ class PathProblem:
     ) -> PathPoint | None:
         """Newton on F = 0 and normal · (z from origin) = distance; None if it fails. `keep`: residual that will do."""
         state, size, reach = guess, np.inf, 2.0
+        kept = carrying_rows(
+            self.system, origin.q, self.free
+        )  # where loops are closed: open ones hide what is redundant
         for it in range(iterations + 1):
-            point = self.evaluate(state)
-            gap = float(normal @ self.offset(origin, state)) - distance
-            if not np.isfinite(point.residual):
+            point = self.evaluate(state, kept)
+            short = float(normal @ self.offset(origin, state)) - distance
+            gap = point.split.gap
+            if not (np.isfinite(point.residual) and np.isfinite(gap)):
                 return None
-            if (point.residual <= tolerance and abs(gap) <= 1e-11) or size <= 1e-13:
-                return replace(point, iterations=it)
+            met = point.residual <= tolerance and abs(short) <= 1e-11 and gap <= _CLOSED
+            if met or (size <= 1e-13 and gap <= _SHUT and point.residual <= _SETTLED):
+                return self._settled(point, it)
             if it == iterations:
                 break
-            z = solve_bordered(self.border(point, normal), -np.append(point.r, gap))
+            z = solve_bordered(self.border(point, normal), -np.append(point.r, short))
             size = float(np.max(np.abs(z)))
             if not size <= reach:
                 return None
             state = self.move(state, z)
-        return replace(point, iterations=it) if point.residual <= keep < np.inf else None
+        return self._settled(point, it) if point.residual <= keep < np.inf and gap <= _SHUT else None
+
+    def _settled(self, point: PathPoint, iterations: int) -> PathPoint:
+        """A point that was found, with the forces in the constraints that carry them there."""
+        kept = carrying_rows(self.system, point.state.q, self.free)
+        if not np.array_equal(kept, point.split.kept):
+            point = self.evaluate(point.state, kept)
+        return replace(point, iterations=iterations)
 
 
 # ------------------------------------------------------------ following the branch
@@ -406,7 +404,19 @@ def solve_bordered(M: Array, b: Array) -> Array:
     norm = float(np.max(np.sum(np.abs(M), axis=0)))
     if info == 0 and lapack.dgecon(factors, norm)[0] > _SINGULAR:
         return np.asarray(lapack.dgetrs(factors, pivot, b)[0], dtype=np.float64)
-    return np.asarray(np.linalg.lstsq(M, b, rcond=_SINGULAR)[0], dtype=np.float64)
+    if not np.all(np.isfinite(M)):
+        return np.full(len(b), np.nan)
+    # rods that hardly stretch make M look singular: judge it with rows and columns of one size
+    rows = np.max(np.abs(M), axis=1, keepdims=True)
+    N = M / np.where(rows > 0.0, rows, 1.0)
+    columns = np.max(np.abs(N), axis=0)
+    columns = np.where(columns > 0.0, columns, 1.0)
+    U, size, V = np.linalg.svd(N / columns)
+    sound = size > _SINGULAR * size[0]
+    right = (U.T @ (b / np.where(rows[:, 0] > 0.0, rows[:, 0], 1.0)))[sound] / size[sound]
+    x = V[sound].T @ right / columns
+    loose = np.linalg.qr((V[~sound] / columns).T)[0]
+    return np.asarray(x - loose @ (loose.T @ x), dtype=np.float64)
 
 
 def angle_between(a: Array, b: Array) -> float:

@@ -90,17 +90,14 @@ class Run:
         self._rtol = problem.rtol
 
     def _between(self, times: Array) -> Rows:
-        """What is to be stored at times within the last steps; unknown forces are interpolated linearly."""
+        """What is to be stored at times within the last steps."""
         s, steps = self.stepper, self.stepper.taken
         q, v, a = s.states(times)
         u, tau = self.drive.rows(times, q, v)
-        k = np.clip(np.searchsorted(steps.t, times, side="left") - 1, 0, len(steps.t) - 2)
-        share = ((times - steps.t[k]) / (steps.t[k + 1] - steps.t[k]))[:, None]
-        for index in s.tensions:
-            T = steps.u[:, index]
-            u[:, index] = (1.0 - share[:, 0]) * T[k] + share[:, 0] * T[k + 1]
-        forces = (1.0 - share) * steps.multipliers[k] + share * steps.multipliers[k + 1]
-        return Rows(times, q, v, a, u, tau, forces)
+        held = list(s.tensions)
+        if held:
+            u[:, held] = _forces_between(steps.t, steps.u[:, held], times)
+        return Rows(times, q, v, a, u, tau, _forces_between(steps.t, steps.multipliers, times))
 
     def _outputs(self, end: float) -> None:
         """Store what is asked for in the last steps, up to a time."""
@@ -275,3 +272,15 @@ def _described(error: BaseException, t: float) -> str:
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     where = "".join(f", {note}" for note in getattr(error, "__notes__", []))
     return f"{type(error).__name__}: {text.rstrip('.')}{where} (in the step from t = {t:.6g} s)"
+
+
+def _forces_between(t: Array, forces: Array, times: Array) -> Array:
+    """Forces (m, n) that are unknowns of the steps at times t (k,), between them: by monotone cubics, which do not overshoot where they jump."""
+    if not forces.shape[1]:
+        return np.zeros((len(times), 0))
+    if len(t) < 3:
+        share = ((times - t[0]) / (t[1] - t[0]))[:, None]
+        return np.asarray((1.0 - share) * forces[0] + share * forces[1])
+    from scipy.interpolate import PchipInterpolator  # here, since it takes a while to import
+
+    return np.asarray(PchipInterpolator(t, forces, axis=0)(times))

@@ -14,8 +14,8 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
+from ..system.forces import independent
 from .balance import ROUNDING, Balance, measure, static_tangent
-from .closure import independent
 from .crush import find_crush
 from .equilibrium import Equilibrium
 from .motion import MotionSet

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 _TURN = 0.6  # rad by which the tangent may turn in one step; more is taken for a jump to another branch
 _AIM = 0.2  # rad per step aimed at
 _EXACT = 1e-14  # residual asked for where a special point is located
+_SOFT = 1e-6  # stiffness of a direction, relative to most, that counts as none where branches cross
 _JUMP = 1e-6  # a test function that is not continuous to this share has jumped to another branch
 
 
@@ -36,19 +37,19 @@ class Tracer:
         self.clock = time.perf_counter()
         self.count = problem.evaluations
 
-    def begin(self, q: Array) -> None:
-        """Trace from an equilibrium near q at the first λ."""
+    def begin(self, q: Array, note: str = "") -> None:
+        """Trace from an equilibrium near q at the first λ; `note` says why there may be none."""
         o, problem = self.options, self.problem
         n = problem.system.nv
         along = np.zeros(n + 1)
         along[-1] = 1.0
-        state = problem.move(PathState(q, 0.0, o.begin), np.zeros(n + 1), o.begin)
+        state = problem.poised(problem.move(PathState(q, 0.0, o.begin), np.zeros(n + 1), o.begin))
         point = problem.correct(state, state, along, 0.0, o.tolerance, 5 * o.iterations)
         if point is None:
             self.message = (
                 f"no equilibrium was found at the first parameter {o.begin:g}; give `start` near one (see "
                 "solve_statics), or a `begin` with smaller loads"
-            )
+            ) + (f" ({note})" if note else "")
             return
         self.statistics.iterations += point.iterations
         along[-1] = np.sign(o.stop - o.begin)
@@ -65,9 +66,12 @@ class Tracer:
         d /= np.linalg.norm(d) or 1.0
         d -= (d @ t) * t
         if np.linalg.norm(d) < 0.1:  # this branch itself leaves along the null vector: take the rest of the null space
-            V = np.linalg.svd(problem.border(point, t)[:-1])[2][-1 - len(special.null) :]
+            soft = int(np.sum(np.abs(point.spectrum) <= _SOFT * np.median(np.abs(point.spectrum))))
+            V = np.linalg.svd(problem.border(point, t)[:-1])[2][-1 - max(soft, len(special.null)) :]
             V = V - np.outer(V @ t, t)
             d = V[int(np.argmax(np.linalg.norm(V, axis=1)))]
+            if soft > len(special.null) and np.linalg.norm(V[:, -1]) > _SOFT:  # not where nothing changes: along λ
+                d = V[:, -1] @ V
         d *= sign / np.linalg.norm(d)
         self.points.append(point)
         self.tangents.append(d)
@@ -189,7 +193,8 @@ class Tracer:
         state, t = self.points[-1].state, self.tangents[-1]
         none = np.zeros((0, self.problem.system.nv))
         last = len(self.points) - 2
-        self.specials.append(SpecialPoint("end", state.parameter, state.q, none, last, state.force, t))
+        forces = self.points[-1].multipliers
+        self.specials.append(SpecialPoint("end", state.parameter, state.q, none, last, state.force, t, forces))
         self.success = True
         whole = bound == self.options.stop
         self.message = f"reached {'stop' if whole else 'the other bound'} at {bound:.10g}"
@@ -270,6 +275,8 @@ class Tracer:
                 return []
             located = self._locate(arc, end, lambda p: p.signed_distance)
             return [] if located is None else [located]
+        if len(arc.origin.spectrum) != len(end.spectrum):  # loops lock or let go there
+            return []
         n0, n1 = arc.origin.negative, end.negative
         noise = max(arc.origin.noise, end.noise)
         roots = []
@@ -284,13 +291,27 @@ class Tracer:
 
     def _special(self, kind: str, point: PathPoint, count: int, tangent: Array) -> SpecialPoint:
         problem, state = self.problem, point.state
-        modes = np.linalg.svd(point.stiffness)[2][::-1][:count]
+        modes = self._modes(point, count)
         largest = np.argmax(np.abs(modes), axis=1)
         modes = modes * np.sign(modes[np.arange(count), largest])[:, None]
         null = np.zeros((count, problem.system.nv))
         null[:, problem.free] = modes * problem.scale[problem.free]
         index = len(self.points) - 1
-        return SpecialPoint(kind, state.parameter, state.q, null, index, state.force, tangent)  # type: ignore[arg-type]
+        q, forces = state.q, point.multipliers
+        return SpecialPoint(kind, state.parameter, q, null, index, state.force, tangent, forces)  # type: ignore[arg-type]
+
+    def _modes(self, point: PathPoint, count: int) -> Array:
+        """Scaled directions (count, free) without stiffness at a point, besides those that had none before, as of a symmetry."""
+        before = self.points[-1]
+        neutral = np.zeros((len(self.problem.free), 0))
+        if before.conservative:
+            values, V = np.linalg.eigh(0.5 * (before.stiffness + before.stiffness.T))
+            neutral = before.split.Z @ V[:, np.abs(values) <= before.noise]
+        k = neutral.shape[1]
+        modes = np.linalg.svd(point.stiffness)[2][::-1][: count + k] @ point.split.Z.T
+        if not 0 < k < len(modes):
+            return modes[:count]
+        return np.asarray(np.linalg.qr(modes @ neutral, mode="complete")[0][:, k:].T @ modes, dtype=np.float64)
 
     def branch(self) -> Branch:
         """What was computed."""
@@ -301,10 +322,11 @@ class Tracer:
         return Branch(
             system=system,
             parameter=np.array([x.state.parameter for x in p], dtype=np.float64),
-            q=np.array([x.state.q for x in p]).reshape(-1, system.nq),
-            u=np.array([x.u for x in p]).reshape(-1, system.nu),
-            tau=np.array([x.tau for x in p]).reshape(-1, system.nv),
+            q=np.array([x.state.q for x in p]).reshape(len(p), system.nq),
+            u=np.array([x.u for x in p]).reshape(len(p), system.nu),
+            tau=np.array([x.tau for x in p]).reshape(len(p), system.nv),
             gravity=np.array([x.gravity for x in p], dtype=np.float64),
+            multipliers=np.array([x.multipliers for x in p]).reshape(len(p), len(system.loop_rows)),
             negative=negative,
             stable=np.array([self.problem.stable(x) for x in p], dtype=np.bool_),
             residual=np.array([x.residual for x in p], dtype=np.float64),

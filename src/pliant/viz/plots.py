@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
+from ..model.loops import closing_rows, joint_of
 from ..model.rods.strains import STRAIN_NAMES, STRAIN_UNITS
 from ..model.units import FORCES
 from ..model.validate import choice, unknown_name
@@ -26,6 +27,7 @@ __all__ = [
     "plot_inputs",
     "plot_multipliers",
     "plot_prescribed_forces",
+    "plot_reactions",
     "plot_strains",
     "plot_tip",
     "plot_trajectory",
@@ -59,6 +61,13 @@ def _lines(ax: Any, t: Array, columns: Mapping[str, tuple[Array, str]], what: st
     ax.set(xlabel="t [s]", ylabel=plot_text(_with_unit(what, units.pop())) if len(units) == 1 else what)
     ax.margins(x=0)
     legend(ax)
+
+
+def _not_zero(columns: Mapping[str, tuple[Array, str]]) -> dict[str, tuple[Array, str]]:
+    """The columns that are not zero throughout, up to rounding; all if every one is."""
+    largest = max(float(np.abs(values).max(initial=0.0)) for values, _unit in columns.values())
+    kept = {name: own for name, own in columns.items() if np.abs(own[0]).max(initial=0.0) > 1e-9 * largest}
+    return kept or dict(columns)
 
 
 # ------------------------------------------------------------ motion
@@ -277,40 +286,81 @@ def plot_multipliers(
     components: Literal["rows", "joint", "world"] = "rows",
     ax: Any = None,
 ) -> Any:
-    """Plot the forces of loop joints over time; those that are zero throughout are left out.
+    """Plot the forces of loop joints and couplings over time; those that are zero throughout are left out.
 
     Parameters
     ----------
     result : Result
     loop : str or list of str, optional
-        Names of loops; all if left out.
+        Names of loops and couplings; all if left out.
     components : "rows", "joint" or "world"
-        The multipliers themselves [N, N m], named by what they hold; or the force on the second frame [N] in the axes
-        of the joint or of the world.
+        The multipliers themselves [N, N m], named by what they hold; or the force on the second frame of loops [N] in the
+        axes of the joint or of the world.
     ax : matplotlib Axes, optional
     """
     choice("components", components, ("rows", "joint", "world"))
     system = result.system
-    loops = system.robot.loops
-    if not loops:
+    owners = [name for name, _row, _motion in closing_rows(system.robot)]
+    if not owners:
         raise ValueError(f"{system.name!r} has no loops, so there are no multipliers.")
-    chosen = _chosen("loop", loop, list(loops))
+    if components != "rows" and not system.robot.loops:
+        raise ValueError(
+            f"{system.name!r} has no loops, only couplings, so there are no forces in space; use components='rows'."
+        )
+    chosen = _chosen("loop", loop, list(dict.fromkeys(owners) if components == "rows" else system.robot.loops))
     columns: dict[str, tuple[Array, str]] = {}
     if components == "rows":
-        owners = [name for name, joint in loops.items() for _row in joint.rows()]  # their names may have colons
         for k, (name, unit) in enumerate(zip(system.loop_rows, system.multiplier_units)):
-            if owners[k] in chosen:
+            if owners[k] in chosen:  # names may have colons
                 columns[name] = result.multipliers[:, k], unit
     else:
         for name in chosen:
-            F = np.array(
-                [system.loop_wrench(name, q, m, axes=components)[3:] for q, m in zip(result.q, result.multipliers)]
-            )
+            F = result.loop_wrench(name, axes=components)[:, 3:]
             columns |= {f"{name}: F{c}": (F[:, k], "N") for k, c in enumerate("xyz")}
-    largest = max(float(np.abs(values).max()) for values, _unit in columns.values())
-    kept = {name: entry for name, entry in columns.items() if np.abs(entry[0]).max() > 1e-9 * largest}
     with axes(ax) as ax:
-        _lines(ax, result.t, kept, "force" if components != "rows" else "multiplier")
+        _lines(ax, result.t, _not_zero(columns), "force" if components != "rows" else "multiplier")
+    return ax
+
+
+def plot_reactions(
+    result: Any,
+    names: str | Iterable[str] | None = None,
+    *,
+    quantity: Literal["force", "moment"] = "force",
+    components: Literal["size", "joint", "world"] = "size",
+    ax: Any = None,
+) -> Any:
+    """Plot the forces or moments that come through joints and loops, over time; those that are zero throughout are left out.
+
+    Parameters
+    ----------
+    result : Result
+    names : str or list of str, optional
+        Links, whose joints are meant (see `System.joint_wrench`), and loops (`System.loop_wrench`); all if left out.
+    quantity : "force" or "moment"
+        [N], or [N m] about the origin of the joint.
+    components : "size", "joint" or "world"
+        The length of the vector; or its components in the axes of the joint or of the world.
+    ax : matplotlib Axes, optional
+    """
+    choice("quantity", quantity, ("force", "moment"))
+    choice("components", components, ("size", "joint", "world"))
+    system = result.system
+    links, loops = list(system.links), list(system.robot.loops)
+    chosen = _chosen("link or loop", names, [*links, *loops])
+    axes_of: Literal["joint", "world"] = "world" if components == "world" else "joint"
+    part, letter, unit = (slice(3, 6), "F", "N") if quantity == "force" else (slice(0, 3), "M", "N m")
+    joints = result.reactions(axes_of) if set(chosen) & set(links) else np.zeros((0, 0, 6))
+    columns: dict[str, tuple[Array, str]] = {}
+    for name in chosen:
+        found = joints[:, links.index(name)] if name in links else result.loop_wrench(name, axes=axes_of)
+        vector = found[:, part]
+        if components == "size":
+            columns[name] = np.linalg.norm(vector, axis=1), unit
+        else:
+            columns |= {f"{name}: {letter}{c}": (vector[:, k], unit) for k, c in enumerate("xyz")}
+    with axes(ax) as ax:
+        _lines(ax, result.t, _not_zero(columns), quantity)
     return ax
 
 
@@ -324,7 +374,7 @@ def plot_prescribed_forces(result: Any, names: str | Iterable[str] | None = None
     columns: dict[str, tuple[Array, str]] = {}
     for name in _chosen("motion", names, list(known)):
         motion = known[name]
-        joint = system.robot.link(motion.link).joint
+        joint = joint_of(system.robot, motion.link)
         dofs = list(zip(joint.force_names, joint.dof_units))
         dofs = dofs if motion.dof is None else [dofs[motion.dof]]
         for k, (dof, unit) in enumerate(dofs):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.loops import joint_of
 from ..model.validate import finite, positive, unknown_name
 from ..solve.closure import null_space
 from ..solve.equilibrium import Equilibrium
@@ -127,11 +128,11 @@ class Studio:
                 if name not in self.system.held_tendons:
                     self.sliders[name] = self._slider(name, unit)
         self.moved: dict[str, Any] = {}
-        told = [*self.system.held_tendons, *(name for name in self.system.prescribed if name in self.ranges)]
+        told = [name for name in self.system.told if name in self.ranges]
         with gui.add_folder("Prescribed", visible=bool(told)):
             for name in told:
                 held = name in self.system.held_tendons
-                self.moved[name] = self._slider(name, "m, length" if held else self._dof_unit(name))
+                self.moved[name] = self._slider(name, "m, length" if held else _told_unit(self.system, name))
         size = float(np.linalg.norm(self.described))
         with gui.add_folder("Gravity", expand_by_default=False):
             self.weight = gui.add_slider("size [m/s²]", 0.0, max(gravity, size), 0.01, size)
@@ -164,10 +165,6 @@ class Studio:
         first = self._first(name)
         label = name if unit in ("", "–") else f"{name} [{unit}]"
         return self.server.gui.add_slider(label, low, high, (high - low) / 400, first)
-
-    def _dof_unit(self, motion: str) -> str:
-        """Unit of a prescribed coordinate."""
-        return self.system.dof_units[self.system.prescribed[motion][1].start]
 
     def _first(self, name: str) -> float:
         """Where a slider starts: zero, or the length of a tendon in the undeformed robot, if that is in its range."""
@@ -319,14 +316,20 @@ class Studio:
 def _prescribed_ranges(system: System, size: float) -> dict[str, tuple[float, float]]:
     """Ranges of prescribed joints of one coordinate, and of tendons of prescribed length."""
     out = {}
-    for name, (_where, place, group) in system.prescribed.items():
-        if group is None and place.stop == place.start + 1:
-            largest = np.pi if system.dof_units[place.start] == "rad" else 0.5 * size
+    for name, motion in system.robot.motions.items():
+        if motion.dof is not None or joint_of(system.robot, motion.link).nv == 1:
+            largest = np.pi if _told_unit(system, name) == "rad" else 0.5 * size
             out[name] = (-largest, largest)
     for name, k in system.held_tendons.items():
         length = float(system.tendon_lengths(system.neutral())[0][k])
         out[name] = (0.5 * length, 1.2 * length)
     return out
+
+
+def _told_unit(system: System, motion: str) -> str:
+    """Unit of a prescribed coordinate."""
+    told = system.robot.motions[motion]
+    return joint_of(system.robot, told.link).dof_units[told.dof or 0]
 
 
 def _checked(system: System, size: float, ranges: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:

@@ -17,9 +17,23 @@ from ..limits import StepOptions
 from ..motion import MotionSet
 from ..result import Statistics
 
-__all__ = ["Integrator", "Problem", "Steps"]
+__all__ = ["Integrator", "Problem", "Steps", "frequencies"]
 
 Array = NDArray[np.float64]
+_LARGE = 400  # degrees of freedom
+
+
+def frequencies(system: System, q: Array, u: Array, tau: Array) -> Array:
+    """√(K/M) of each coordinate by itself [1/s]; unbounded for robots too large to look at every entry.
+
+    A velocity matters only beyond what vibrations of the tolerated size have at such a frequency (`kernels.solve.esdirk.set_weights`).
+    """
+    rest = np.zeros(system.nv)
+    if system.nv > _LARGE:
+        return np.full(system.nv, 1e30)
+    K = np.diag(system.residual_tangent(q, rest, rest, u, tau, weights=(1.0, 0.0, 0.0)))
+    M = np.diag(system.mass_matrix(q))
+    return np.asarray(np.sqrt(np.maximum(K, 0.0) / np.where(M > 0.0, M, np.inf)))
 
 
 @dataclass(frozen=True, eq=False)

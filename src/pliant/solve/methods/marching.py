@@ -27,7 +27,7 @@ from ...system import Given, System
 from ...system.dynamics import step_storage
 from ..closure import constrained_acceleration
 from ..interpolate import as_told
-from .integrator import Integrator, Problem, Steps
+from .integrator import Integrator, Problem, Steps, frequencies
 from .tableau import Tableau
 
 __all__ = ["Marching"]
@@ -48,7 +48,6 @@ class Marching(Integrator):
     CONVERGED = 1e-12  # with constant steps, in natural sizes of the coordinates
     LIMIT = 8  # iterations
     LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
-    LARGE = 400  # degrees of freedom
     MANY = 100  # steps in explicit form that are worth a word
     ROOM = 64  # steps in one batch
     FINEST = 4096  # parts of a constant step
@@ -271,19 +270,10 @@ class Marching(Integrator):
             pushes = self.motion.pushes[k]
             hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
         self._space.prepare(Given(self.multipliers, hold=hold, told=self.motion.told_at(t)))
-        tape.weights[2] = self._frequencies(q, u, tau)
+        tape.weights[2] = frequencies(system, q, u, tau)
         p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
         p[slots.MARCH_RATE] = 1.0
         p[slots.MARCH_H] = self._first_step(q, v, a)
-
-    def _frequencies(self, q: Array, u: Array, tau: Array) -> Array:
-        """√(K/M) of each coordinate by itself [1/s]; unbounded for robots too large to look at every entry."""
-        system, rest = self.system, np.zeros(self.system.nv)
-        if system.nv > self.LARGE:
-            return np.full(system.nv, 1e30)
-        K = np.diag(system.residual_tangent(q, rest, rest, u, tau, weights=(1.0, 0.0, 0.0)))
-        M = np.diag(system.mass_matrix(q))
-        return np.sqrt(np.maximum(K, 0.0) / np.where(M > 0.0, M, np.inf))
 
     def _shorter(self, k: int) -> bool:
         """Whether a tendon is now shorter than its cable."""
