@@ -289,3 +289,16 @@ def test_gears_and_a_screw():
     run = pl.simulate(system, 1.0, u={"motor": 2.0}, start=np.array([0.0, 0.0, -0.05]))
     np.testing.assert_allclose(run.q[-1] - run.q[0], 0.5 * a, rtol=1e-6)
     assert np.abs([system.closure(q)[0] for q in run.q]).max() < 1e-12
+
+
+@pytest.mark.parametrize("joint", [pl.Rolling(0.1, axis="y"), pl.Slot("x")], ids=["wheel", "slot"])
+def test_what_nothing_resists_is_in_neutral_equilibrium(joint):
+    """A wheel on a floor, a body in a slot: found where it is, with the direction named."""
+    robot = pl.Robot("neutral")
+    body = robot.add_body("body", offset=(0, 0, 0.1), joint=pl.Planar("y"), shape=pl.Cylinder(0.1, 0.02, "y"), mass=1.0)
+    ground = "world" if isinstance(joint, pl.Rolling) else robot.add_frame("rail", None, offset=(0, 0, 0.1))
+    robot.add_loop("ground", ground, body, joint=joint)
+    rest = pl.solve_statics(robot.compile())
+    assert rest.success, rest.message
+    assert rest.stability == "neutral"
+    assert rest.multipliers[0] == pytest.approx(9.81) or rest.multipliers[1] == pytest.approx(9.81)

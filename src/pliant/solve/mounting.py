@@ -231,10 +231,11 @@ def _constrained_newton(
         weight = np.sqrt(max(np.abs(np.diag(K)).max(), size))  # nothing may resist where constraints leave nothing free
         rank = int(np.sum(kept))
         kkt = np.block([[K, -weight * G[kept].T], [weight * G[kept], np.zeros((rank, rank))]])
+        right = -np.concatenate([r, weight * gap[kept]])
         try:
-            solution = np.linalg.solve(kkt, -np.concatenate([r, weight * gap[kept]]))
-        except np.linalg.LinAlgError:
-            return _State(q, force, False, np.inf, count)
+            solution = np.linalg.solve(kkt, right)
+        except np.linalg.LinAlgError:  # a direction that nothing resists: the shortest step, which leaves it alone
+            solution = np.linalg.lstsq(kkt, right, rcond=None)[0]
         dq, dl = solution[:n], np.zeros(len(force))
         dl[kept] = weight * solution[n:]
         length = float(np.abs(dq).max())
