@@ -122,7 +122,7 @@ def test_a_ball_and_a_wheel_roll_down_a_slope():
         robot.add_loop("ground", "world", body, joint=pl.Rolling(r, axis=axis))
         system = robot.compile()
         a = 9.81 * np.sin(alpha) / (1 + share)
-        run = pl.simulate(system, 1.0, rtol=1e-6)
+        run = pl.simulate(system, 1.0, rtol=1e-6, atol=1e-7)
         assert run.success, run.message
         x = run.positions("body")[-1]
         np.testing.assert_allclose(x, [0.5 * a, 0, r], atol=1e-5)
