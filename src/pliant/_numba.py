@@ -19,7 +19,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -509,13 +509,13 @@ if DIRECT:
         take apart and put together a thousand of them, and that takes longer to compile than all the rest.
         """
 
-        def __init__(self, group: Any, fields: tuple[tuple[bool, int], ...], real: Any) -> None:
+        def __init__(self, name: str, arrays: Mapping[str, tuple[bool, int]], real: Any) -> None:
             self.real = real  # float64, or complex numbers for derivatives by complex steps
             self.arrays = {
                 name: (k, types.Array(types.int64 if integers else real, dimensions, "C"))
-                for k, (name, (integers, dimensions)) in enumerate(zip(group._fields, fields))
+                for k, (name, (integers, dimensions)) in enumerate(arrays.items())
             }
-            super().__init__(f"{group.__module__}.{group.__qualname__}({real})")
+            super().__init__(f"{name}({real})")
 
     @register_model(Group)
     class GroupModel(models.StructModel):
@@ -553,15 +553,16 @@ if DIRECT:
         return made._getvalue()
 
 
-def group_maker(group: Any, fields: tuple[tuple[bool, int], ...]) -> Any:
-    """The function (ints, floats, first) → `group`, for compiled code; directly only.
+def group_maker(name: str, arrays: Mapping[str, tuple[bool, int]]) -> Any:
+    """The function (ints, floats, first) → group of arrays, for compiled code; directly only.
 
     Parameters
     ----------
-    group : NamedTuple class
-        Its arrays have the rows from `first` in the header, which `ints` begins with: offset, shape.
-    fields : tuple of (bool, int)
-        Of each array whether it holds integers, and how many dimensions it has.
+    name : str
+        Of the group, and of no other.
+    arrays : mapping
+        Of each array by its name: whether it holds integers, and how many dimensions it has. They have the rows from `first` of
+        the header (offset, shape) that `ints` begins with.
     """
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -572,7 +573,7 @@ def group_maker(group: Any, fields: tuple[tuple[bool, int], ...]) -> Any:
         return made._getvalue()
 
     def make(typing: Any, ints: Any, floats: Any, first: Any) -> Any:
-        return Group(group, fields, floats.dtype)(ints, floats, types.int64), build
+        return Group(name, arrays, floats.dtype)(ints, floats, types.int64), build
 
-    make.__name__ = make.__qualname__ = f"make_{group.__module__.replace('.', '_')}_{group.__name__.lower()}"
+    make.__name__ = make.__qualname__ = name
     return intrinsic(make)

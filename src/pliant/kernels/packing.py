@@ -11,9 +11,8 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
-from .._call import array_at, pointer_to
+from .._call import array_at, group_maker, pointer_to
 from .._jit import managed
-from .._numba import DIRECT, group_maker
 from .layout import Floats, Ints
 
 
@@ -119,7 +118,10 @@ def unpacker(group: Any, first: int | None = None) -> Any:
     Without `first` the function takes it as a third argument: (ints, floats, first) → `group`. The group has its arrays
     as attributes, nothing else of a tuple.
     """
-    make = group_maker(group, _fields(group)) if DIRECT else _tuple_maker(group)
+    if group_maker is None:
+        make = _tuple_maker(group)
+    else:
+        make = group_maker(_name(group, "group"), dict(zip(group._fields, _fields(group))))
     if first is None:
         return make
     start = np.int64(first)
@@ -127,5 +129,5 @@ def unpacker(group: Any, first: int | None = None) -> Any:
     def unpack(ints, floats):
         return make(ints, floats, start)
 
-    unpack.__name__ = unpack.__qualname__ = _name(group, "unpack")
+    unpack.__name__ = unpack.__qualname__ = f"{_name(group, 'unpack')}_{first}"
     return managed(unpack)

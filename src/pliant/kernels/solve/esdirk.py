@@ -50,7 +50,9 @@ from .residual import residual
 from .stages import ONE, WITH_LAW, ZERO, factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
 from .tape import TOLD_TO_STOP
 
-APART = 0.25  # of a step: accelerations closer than this do not serve a predictor together, which would magnify what they differ by
+# of a step: accelerations closer than this do not serve a predictor together, which would magnify what they differ by; in explicit form
+# they are those of their states, and fast
+APART, APART_EXPLICIT = 0.25, 0.08
 OLD = 2.5  # steps: older ones do not serve it
 
 
@@ -88,6 +90,7 @@ def predict(tape, i, h, attempt, p):
     In a second attempt that of the start.
     """
     few = attempt > 0
+    apart = h * (APART_EXPLICIT if p[MARCH_FORM] > 0.0 else APART)
     s = tape.a.shape[0]
     target = tape.times[i]
     past = s if p[MARCH_PAST] != 0.0 else 0
@@ -100,7 +103,7 @@ def predict(tape, i, h, attempt, p):
             x = tape.past_times[k] if k < past else tape.times[k - past]
             if abs(x - target) >= nearest:
                 continue
-            if (m > 0 and abs(x - x0) < APART * h) or (m > 1 and abs(x - x1) < APART * h):
+            if (m > 0 and abs(x - x0) < apart) or (m > 1 and abs(x - x1) < apart):
                 continue
             best, nearest, when = k, abs(x - target), x
         if best < 0:
