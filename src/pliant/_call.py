@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from . import _numba
 from ._jit import STAMP, inline, managed
-from ._numba import INTERPRETED
+from ._numba import DIRECT, INTERPRETED
 
 __all__ = [
     "PROTOTYPE",
@@ -38,6 +38,7 @@ __all__ = [
     "call_load",
     "call_unit",
     "compiled_callback",
+    "group_maker",
     "per_point",
     "pointer_to",
     "python_callback",
@@ -101,6 +102,10 @@ def _as_array(array: Array, shape: tuple[int, ...]) -> Array:
 # array_at(pointer, shape): the array behind an argument of a unit, or behind `pointer_to`. It has no owner: no reference is
 # counted, and no slice is checked against the length of what it is part of.
 array_at: Any = _as_array if INTERPRETED else _numba.array_at
+
+
+# group_maker(name, arrays): makes the function that unpacks a group of arrays, see `kernels.packing`; None where groups are tuples
+group_maker: Any = _numba.group_maker if DIRECT else None
 
 
 class Unit:

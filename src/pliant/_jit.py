@@ -49,7 +49,7 @@ class _Notice:
         if not self.silent and (function.__module__ or "").startswith("pliant.kernels."):
             self.silent = True
             print(
-                "pliant: compiling kernels, once per machine and version (one to two minutes) ...",
+                "pliant: compiling kernels, once per machine and version (about a minute) ...",
                 file=sys.stderr,
                 flush=True,
             )

@@ -4,13 +4,14 @@ There are two ways through numba. For the versions that pliant was tested with, 
 names: inner functions are not turned into machine code by themselves (a third of the compile time), entries are optimised
 as closed programs, and compiled code is kept by `_cache`, which notices edited callees and damaged files. For any other version a *public* way with documented names
 alone: `njit` and `cfunc` with numba's own cache, in a directory that belongs to these sources. It computes the same, compiles
-about three times as long, and says so once. ``PLIANT_NUMBA=public`` chooses it for a tested version too.
+several times as long, and says so once. ``PLIANT_NUMBA=public`` chooses it for a tested version too.
 
 Private names stand below "the direct way" and nowhere else.
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
@@ -18,8 +19,9 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,7 @@ __all__ = [
     "c_function",
     "cannot_compile",
     "entry",
+    "group_maker",
     "inner",
     "is_tested",
     "on_compilation",
@@ -76,7 +79,7 @@ def _direct() -> bool:
     first, last = (".".join(map(str, version)) for version in TESTED)
     warnings.warn(
         f"pliant was tested with numba {first} to {last}, not with {VERSION}. It uses documented features of numba only: "
-        "results are the same, but kernels take about three times as long to compile (several minutes, once).",
+        "results are the same, but kernels take several times as long to compile (some minutes, once).",
         UserWarning,
         stacklevel=2,
     )
@@ -142,7 +145,7 @@ def c_function(function: Any, arguments: str, stamp: str | None = None, source: 
         With `address` and `cache_hits`, to be kept alive.
     """
     kinds = [_LETTERS[letter] for letter in arguments]
-    if DIRECT and stamp is not None:
+    if DIRECT:
         compiled = _direct_entry(
             CFunc(function, (tuple(kinds), types.void), {}, dict(_OPTIONS)), source or function, stamp
         )
@@ -208,11 +211,15 @@ def _public_cache(function: Any, stamp: str | None) -> Iterator[bool]:
 # ---------------------------------------------------------------- the direct way
 
 if DIRECT:
-    from numba.core import event
+    from numba.core import cgutils, event
     from numba.core.ccallback import CFunc
     from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
     from numba.core.compiler import CompileResult
     from numba.core.serialize import dumps
+    from numba.core.targetconfig import TargetConfig
+    from numba.core.typing.templates import AttributeTemplate
+    from numba.extending import infer_getattr, lower_getattr_generic, models, register_model
+    from numba.np.arrayobj import populate_array
 
 
 def _direct_inner(function: Any, merge: bool, count: bool) -> Any:
@@ -226,19 +233,48 @@ def _direct_inner(function: Any, merge: bool, count: bool) -> Any:
     return _replacing(numba.njit(**_OPTIONS, nogil=True, **options)(function), inside=True)
 
 
+def _callees(library: Any) -> list[Any]:
+    """All that a library calls, directly or not. Callers first: the linker takes only functions that somebody has asked for."""
+    found: dict[Any, None] = {}
+
+    def visit(library: Any) -> None:
+        for callee in library._linking_libraries:
+            if callee not in found:
+                visit(callee)
+                found[callee] = None
+
+    visit(library)
+    return list(reversed(found))
+
+
 def _finish(library: Any) -> None:
-    """Finish a library for linking into others, without machine code of its own."""
+    """Finish a library for linking into others, without machine code of its own.
+
+    Functions of the package are linked with those that they call in the entry alone: each would hold a copy of all below it. Others,
+    numba's own for example, may later be called by functions that are none of ours, and are complete.
+    """
+    own = [function for function in library._final_module.functions if not function.is_declaration]
+    for function in own:
+        if function.linkage.name == "external":
+            function.linkage = "linkonce_odr"  # what numba would copy the module for
+    if not any(function.name.startswith("_ZN6pliant") for function in own):
+        for callee in _callees(library):
+            library._final_module.link_in(callee._get_module_for_linking(), preserve=True)
     library._finalize_dynamic_globals()
-    library._verify_declare_only_symbols()
     library._finalized = True
+
+
+def _finish_entry(library: Any) -> None:
+    """Finish an entry: linked with all that it calls, optimised, and with machine code."""
+    library._linking_libraries = _callees(library)
+    _FINALIZE(library)
 
 
 def _optimise_whole(library: Any) -> None:
     """Optimise an entry with all that it calls as one closed program.
 
-    Numba leaves every function callable from other libraries, so each keeps all its arguments: a call with the tables and
-    the workspace writes some 500 words to the stack. Functions that nobody else can call are merged where there is one call,
-    and lose the arguments that they do not use.
+    Numba leaves every function callable from other libraries, so each keeps all its arguments. Functions that nobody else can call are
+    merged where there is one call, and lose the arguments that they do not use.
     """
     for function in library._final_module.functions:
         if not function.is_declaration and function.linkage.name == "linkonce_odr" and function.name.startswith("_ZN"):
@@ -246,22 +282,41 @@ def _optimise_whole(library: Any) -> None:
     _OPTIMISE(library)
 
 
+def _values(settings: Any) -> dict[str, Any]:
+    """All settings of a compilation, as numba lists them, but at once: it compares them tens of thousands of times."""
+    kind: Any = type(settings)
+    return {**_defaults(kind), **settings._values}
+
+
+@lru_cache
+def _defaults(kind: Any) -> dict[str, Any]:
+    return {name: option.default for name, option in kind.options.items()}
+
+
 if DIRECT:
     _OPTIMISE = CPUCodeLibrary._optimize_final_module
+    _FINALIZE = CPUCodeLibrary.finalize
     # What is replaced while a function is compiled. Functions that only compiled code calls are compiled to LLVM's
     # intermediate form and no further: numba optimises and generates machine code for each function together with all that
     # it calls, at every level of the call tree. Only the entry point's pass matters, which sees all the code once more;
     # without this, compiling takes about three times as long.
     _INSIDE: tuple[tuple[Any, str, Any], ...] = (
-        (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-        (CPUCodeLibrary, "_finalize_final_module", _finish),
+        (TargetConfig, "values", _values),
+        (CPUCodeLibrary, "finalize", _finish),
         (JITCPUCodegen, "set_env", lambda codegen, name, env: None),
     )
-    _ENTRY: tuple[tuple[Any, str, Any], ...] = ((CPUCodeLibrary, "_optimize_final_module", _optimise_whole),)
+    _ENTRY: tuple[tuple[Any, str, Any], ...] = (
+        (TargetConfig, "values", _values),
+        (CPUCodeLibrary, "finalize", _finish_entry),
+        (CPUCodeLibrary, "_optimize_final_module", _optimise_whole),
+    )
 
 
 class _Compile:
-    """Compile with some of numba's methods replaced; they are restored at once, and numba holds its compiler lock meanwhile."""
+    """Compile with some of numba's methods replaced; they are restored at once, and numba holds its compiler lock meanwhile.
+
+    Without the garbage collector, which would look through all that the compiler remembers again and again, a sixth of the time.
+    """
 
     def __init__(self, compile: Callable[[Any, Any], Any], replaced: tuple[tuple[Any, str, Any], ...]) -> None:
         self._compile = compile
@@ -269,13 +324,19 @@ class _Compile:
 
     def __call__(self, args: Any, return_type: Any) -> Any:
         originals = [getattr(owner, name) for owner, name, _ in self._replaced]
+        collects = gc.isenabled()
+        gc.disable()
         for owner, name, replacement in self._replaced:
             setattr(owner, name, replacement)
         try:
-            return self._compile(args, return_type)
+            compiled = self._compile(args, return_type)
+            compiled.library._ensure_finalized()  # C functions would wait for their first use
+            return compiled
         finally:
             for (owner, name, _), original in zip(self._replaced, originals):
                 setattr(owner, name, original)
+            if collects:
+                gc.enable()
 
 
 def _replacing(compiled: Any, *, inside: bool) -> Any:
@@ -283,9 +344,9 @@ def _replacing(compiled: Any, *, inside: bool) -> Any:
     return compiled
 
 
-def _direct_entry(compiled: Any, function: Any, stamp: str) -> Any:
-    """Compile a dispatcher or a C function as one closed program, and keep it on disk."""
-    if _has_source(function):
+def _direct_entry(compiled: Any, function: Any, stamp: str | None) -> Any:
+    """Compile a dispatcher or a C function as one closed program, and keep it on disk if there is a stamp."""
+    if stamp is not None and _has_source(function):
         compiled._cache = _Cache(function, stamp)
     return _replacing(compiled, inside=False)
 
@@ -435,3 +496,84 @@ def pointer_to(typing: Any, array: Any, offset: Any) -> Any:
 
 
 array_at: Any = numba.carray  # array_at(pointer, shape): the array behind a pointer
+
+
+# ---------------------------------------------------------------- groups of arrays behind pointers
+
+if DIRECT:
+
+    class Group(types.Type):
+        """A NamedTuple of arrays that lie in two flat ones: three pointers; an array is made where it is asked for.
+
+        In a tuple an array is seven words or more. Every function that hands on the tables, the workspace and the tape of a robot would
+        take apart and put together a thousand of them, and that takes longer to compile than all the rest.
+        """
+
+        def __init__(self, name: str, arrays: Mapping[str, tuple[bool, int]], real: Any) -> None:
+            self.real = real  # float64, or complex numbers for derivatives by complex steps
+            self.arrays = {
+                name: (k, types.Array(types.int64 if integers else real, dimensions, "C"))
+                for k, (name, (integers, dimensions)) in enumerate(arrays.items())
+            }
+            super().__init__(f"{name}({real})")
+
+    @register_model(Group)
+    class GroupModel(models.StructModel):
+        """The group's first row in the header, all integers, all reals."""
+
+        def __init__(self, manager: Any, kind: Any) -> None:
+            word = types.CPointer(types.int64)
+            super().__init__(manager, kind, [("header", word), ("ints", word), ("floats", types.CPointer(kind.real))])
+
+    @infer_getattr
+    class GroupAttributes(AttributeTemplate):
+        """The names of its arrays."""
+
+        key = Group
+
+        def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
+            return kind.arrays[name][1] if name in kind.arrays else None
+
+    @lower_getattr_generic(Group)
+    def array_of_group(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+        """Make an array from its row (offset, shape) of the header, which never changes: loops need not read it again."""
+        k, array = kind.arrays[name]
+        group = cgutils.create_struct_proxy(kind)(context, builder, value=value)
+        row = [builder.load(cgutils.gep(builder, group.header, 4 * k + j)) for j in range(1 + array.ndim)]
+        for word in row:
+            word.set_metadata("invariant.load", builder.module.add_metadata([]))
+        start, *shape = row
+        size = array.dtype.bitwidth // 8
+        strides = [ir.Constant(ir.IntType(64), size)]
+        for length in shape[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], length))
+        source = group.ints if array.dtype == types.int64 else group.floats
+        made = context.make_array(array)(context, builder)
+        populate_array(made, builder.gep(source, [start]), shape, strides, size, None)
+        return made._getvalue()
+
+
+def group_maker(name: str, arrays: Mapping[str, tuple[bool, int]]) -> Any:
+    """The function (ints, floats, first) → group of arrays, for compiled code; directly only.
+
+    Parameters
+    ----------
+    name : str
+        Of the group, and of no other.
+    arrays : mapping
+        Of each array by its name: whether it holds integers, and how many dimensions it has. They have the rows from `first` of
+        the header (offset, shape) that `ints` begins with.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        ints, floats = (context.make_array(a)(context, builder, v) for a, v in zip(signature.args[:2], values))
+        made = cgutils.create_struct_proxy(signature.return_type)(context, builder)
+        made.header = builder.gep(ints.data, [builder.mul(values[2], ir.Constant(ir.IntType(64), 4))])
+        made.ints, made.floats = ints.data, floats.data
+        return made._getvalue()
+
+    def make(typing: Any, ints: Any, floats: Any, first: Any) -> Any:
+        return Group(name, arrays, floats.dtype)(ints, floats, types.int64), build
+
+    make.__name__ = make.__qualname__ = name
+    return intrinsic(make)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
-from .._call import array_at, pointer_to
+from .._call import array_at, group_maker, pointer_to
 from .._jit import managed
 from .layout import Floats, Ints
 
@@ -94,21 +94,40 @@ def view3(ints, source, k):
     return array_at(pointer_to(source, ints[4 * k]), (ints[4 * k + 1], ints[4 * k + 2], ints[4 * k + 3]))
 
 
+def _tuple_maker(group: Any) -> Any:
+    """The function (ints, floats, first) → `group` as a tuple of views: interpreted, and where numba is used by documented names alone."""
+    names: dict[str, Any] = {"Group": group, "view1": view1, "view2": view2, "view3": view3}
+    views = []
+    for k, (integers, dimensions) in enumerate(_fields(group)):
+        names[f"k{k}"] = np.int64(k)  # not a Python int: numba would compile a view per number
+        views.append(f"view{dimensions}(ints, {'ints' if integers else 'floats'}, first + k{k})")
+    name = _name(group, "tuple")
+    exec(f"def {name}(ints, floats, first):\n    return Group({', '.join(views)})\n", names)
+    return managed(names[name])
+
+
+def _name(group: Any, role: str) -> str:
+    """A name of its own: two functions of one name, one compiled and one from the cache, could be taken for each other."""
+    return f"{role}_{group.__module__.replace('.', '_')}_{group.__name__.lower()}"
+
+
 @cache
 def unpacker(group: Any, first: int | None = None) -> Any:
     """The compiled function (ints, floats) → `group` as views, if its arrays are numbered from `first`.
 
-    Without `first` the function takes it as a third argument: (ints, floats, first) → `group`.
+    Without `first` the function takes it as a third argument: (ints, floats, first) → `group`. The group has its arrays
+    as attributes, nothing else of a tuple.
     """
-    names: dict[str, Any] = {"Group": group, "view1": view1, "view2": view2, "view3": view3}
-    views = []
-    for k, (integers, dimensions) in enumerate(_fields(group)):
-        # not a Python int: numba would compile a view per number
-        names[f"k{k}"] = np.int64(k if first is None else first + k)
-        source = "ints" if integers else "floats"
-        views.append(f"view{dimensions}(ints, {source}, {f'k{k}' if first is not None else f'first + k{k}'})")
-    # A name of its own: two functions of one name, one compiled and one from the cache, could be taken for each other.
-    name = f"unpack_{group.__module__.replace('.', '_')}_{group.__name__.lower()}{'' if first is not None else '_at'}"
-    arguments = "ints, floats" if first is not None else "ints, floats, first"
-    exec(f"def {name}({arguments}):\n    return Group({', '.join(views)})\n", names)
-    return managed(names[name])
+    if group_maker is None:
+        make = _tuple_maker(group)
+    else:
+        make = group_maker(_name(group, "group"), dict(zip(group._fields, _fields(group))))
+    if first is None:
+        return make
+    start = np.int64(first)
+
+    def unpack(ints, floats):
+        return make(ints, floats, start)
+
+    unpack.__name__ = unpack.__qualname__ = f"{_name(group, 'unpack')}_{first}"
+    return managed(unpack)
