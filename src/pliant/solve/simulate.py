@@ -171,8 +171,8 @@ def simulate(
     >>> run = pl.simulate(system, 2.0, start=rest, output=0.1)  # the cable is let go
     >>> run.success, run.q.shape
     (True, (21, 12))
-    >>> def feedback(t, state):
-    ...     return {"cable": 5 + abs(state.v[4])}
+    >>> def feedback(t, state):  # it damps the bending
+    ...     return {"cable": max(0.0, 5 + state.v[4])}
     >>> pl.simulate(system, 1.0, u=feedback, start=rest).message
     'completed'
     """
