@@ -13,3 +13,11 @@ def pytest_xdist_setupnodes(config, specs):
     """In the process that starts the workers, before it does. What fails here will fail in a test, and be told there."""
     if not os.environ.get("NUMBA_DISABLE_JIT"):
         subprocess.run([sys.executable, str(Path(__file__).parent / "warm.py")], check=False)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """No test leaves figures open, which matplotlib would warn of in a later one."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -348,7 +348,8 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
         enough = eta * size <= kappa and (it > 0 or eta < 1.0 or size <= 0.01 * kappa)
         if (enough or stalled) and settled:
             put_stage(c, work, tape, i, g)
-            p[MARCH_RATE] = eta if it < 5 else 1.0
+            # how fast it is with a tangent in every iteration says nothing of how fast the next stage will be with a kept one
+            p[MARCH_RATE] = eta if it < 5 and not always else 1.0
             return CONVERGED
     blame(step, tape.weights, g, p)
     return EXHAUSTED
