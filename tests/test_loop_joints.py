@@ -302,3 +302,27 @@ def test_what_nothing_resists_is_in_neutral_equilibrium(joint):
     assert rest.success, rest.message
     assert rest.stability == "neutral"
     assert rest.multipliers[0] == pytest.approx(9.81) or rest.multipliers[1] == pytest.approx(9.81)
+
+
+def test_a_loop_that_cannot_close_says_what_fights_it():
+    """Two rods that are too short to meet: the row, how far, and the strain that resists; and a loop that nothing can close."""
+    robot = pl.Robot("too short", gravity=(0, 0, 0))
+    rubber = pl.Material(young=1e7, poisson=0.4, density=1200.0)
+    rods = [
+        robot.add_rod(
+            f"rod{k}", offset=(0, y, 0), length=0.2, section=pl.Circle(0.006), material=rubber, strains=pl.Strains(bending_z=3)
+        )
+        for k, y in enumerate((-0.5, 0.5))
+    ]  # fmt: skip
+    robot.add_loop("pin", rods[0].tip, rods[1].tip, joint=pl.Revolute("z"))
+    rest = pl.solve_statics(robot.compile())
+    assert not rest.success
+    assert "'pin: position y' is" in rest.message
+    assert "against the stiffness of 'rod" in rest.message
+    robot = pl.Robot("stuck", gravity=(0, 0, 0))
+    slider = robot.add_body("slider", joint=pl.Prismatic("x"), mass=1.0)
+    robot.add_loop("far", slider, robot.add_frame("post", None, offset=(0, 0.3, 0)), joint=pl.Spherical())
+    rest = pl.solve_statics(robot.compile())
+    assert not rest.success
+    assert "'far: position y' is 0.3 apart" in rest.message
+    assert "nothing that is free to move changes it" in rest.message

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import engine
 from ..system import Given, System
-from ..system.forces import closure, independent
+from ..system.forces import closure, free_rows, independent
 from .balance import ROUNDING, measure, static_tangent
 from .closure import null_space, overdriven, redundant_constraints
 from .equilibrium import Equilibrium
@@ -87,7 +87,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
         if step < 1e-4:
             break
     if s < 1.0:
-        message = _not_mounted(rows, state, u, tau, s, open_by)
+        message = _not_mounted(rows, state, s, open_by)
         return Equilibrium(
             q=state.q,
             u=u,
@@ -104,7 +104,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
     return _mounted(rows, state, u, tau, options, total, steps)
 
 
-def _not_mounted(rows: _Rows, state: _State, u: Array, tau: Array, s: float, open_by: Array) -> str:
+def _not_mounted(rows: _Rows, state: _State, s: float, open_by: Array) -> str:
     """Why the loops could not be closed: which row, how far, and what fights it."""
     values, G = rows(state.q)
     gap = float(np.abs(values).max())
@@ -112,20 +112,22 @@ def _not_mounted(rows: _Rows, state: _State, u: Array, tau: Array, s: float, ope
         return (
             "no equilibrium was found with the loops (almost) closed; try stable=False, another start, or smaller loads"
         )
-    worst = rows.names[int(np.argmax(np.abs(values)))]
+    worst = int(np.argmax(np.abs(values)))
     return (
-        f"the loops could not be closed: {worst!r} is {gap:.3g} apart after {100 * s:.3g} % of the way"
-        + _fights(rows, state, G)
+        f"the loops could not be closed: {rows.names[worst]!r} is {gap:.3g} apart after {100 * s:.3g} % of the way"
+        + _fights(rows, state, G, worst)
         + "; check the frames of the loop, or start nearer."
         + overdriven(rows.system)
     )
 
 
-def _fights(rows: _Rows, state: _State, G: Array) -> str:
+def _fights(rows: _Rows, state: _State, G: Array, worst: int) -> str:
     """What resists where loops are as nearly closed as they could be: the row with the largest force, and the coordinate that it strains most."""
     system = rows.system
+    if np.abs(free_rows(system, G)[worst]).max(initial=0.0) < 1e-12:
+        return ", and nothing that is free to move changes it here"
     if not np.any(state.force):
-        return " (nothing can move that way: all that could close it is prescribed, or other loops hold it)"
+        return ""
     pulls = np.abs(state.force) * np.abs(G * system.internal.scale).max(axis=1)
     elastic = np.abs(system.elastic_forces(state.q) * system.internal.scale)
     hardest = rows.names[int(np.argmax(pulls))]

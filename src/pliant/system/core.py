@@ -321,7 +321,7 @@ class Core:
         """Names of everything whose motion is prescribed: joints, loops, lengths of tendons."""
         return (*self.prescribed, *self.told_rows, *self.held_tendons)
 
-    @property
+    @cached_property
     def told_rows(self) -> dict[str, list[int]]:
         """Rows of loop joints that follow a prescribed motion, by its name."""
         out: dict[str, list[int]] = {}
