@@ -28,6 +28,7 @@ from .slots import (
     PARAMETERS,
     REPORT_FOUND,
 )
+from .solve.adjoint import adjoint
 from .solve.alpha import alpha_step
 from .solve.balance import power_balance
 from .solve.factors import factor_tangent, solve_tangent
@@ -35,7 +36,11 @@ from .solve.index1 import close_loops, forward_dynamics
 from .solve.march import march
 from .solve.newton import CONVERGED, SINGULAR, Factors, Motion, Problem
 from .solve.prescribed import clear_known
+from .solve.pushed import push_step
+from .solve.record import unpack_lever, unpack_record
+from .solve.replay import replay
 from .solve.residual import residual, residual_tangent
+from .solve.rollout import rollout
 from .solve.statics import statics
 from .solve.tape import unpack_program, unpack_tape
 
@@ -58,7 +63,11 @@ __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
     CONTACTS,
     MARCH,
     DRIFT,
-) = (np.int64(k) for k in range(16))
+    ROLLOUT,
+    ADJOINT,
+    PUSH,
+    REPLAY,
+) = (np.int64(k) for k in range(20))
 ONE = np.int64(1)
 
 
@@ -71,6 +80,20 @@ def linear_solution(problem, q, v, a, r, x, factors, p):
         return SINGULAR
     clear_known(c, x)
     solve_tangent(t, c, fronts, factors, x)
+    return CONVERGED
+
+
+@routine
+def given_steps(job, problem, plan, floats, factors, p):
+    """The jobs on a motion in given steps. Returns a status."""
+    tape, rec, lever = unpack_tape(plan, floats), unpack_record(plan, floats), unpack_lever(plan, floats)
+    if job == ROLLOUT:
+        return rollout(problem, tape, rec, lever, factors, p)
+    if job == ADJOINT:
+        return adjoint(problem, tape, rec, lever, p)
+    if job == PUSH:
+        return push_step(problem, tape, rec, lever, p)
+    replay(problem, tape, rec, lever)
     return CONVERGED
 
 
@@ -108,6 +131,10 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | CONTACTS | GAP | S[0] (rows, width) = table of contacts (see `contact`), report: how many there are |
     | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1 and the auxiliary accelerations, old and new, in tape (2 nv,); report; memory |
     | MARCH | T, END, … | steps through time in the log of the tape (`solve.tape`); report; memory |
+    | ROLLOUT | STEPS, BUDGET | a motion in given steps into the record of the tape (`solve.record`); report; memory |
+    | ADJOINT | | derivatives of a cost by inputs and start, and adjoints, of that motion |
+    | PUSH | FIRST | variations through one step of that motion |
+    | REPLAY | | residuals of that motion, with its states as they are |
     """
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
@@ -166,5 +193,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
         return linear_solution(problem, q, v, a, v1, a1, factors, p)
     if job == MARCH:
         return march(problem, unpack_tape(plan, tape), unpack_program(plan, tape), factors, p)
+    if job == ROLLOUT or job == ADJOINT or job == PUSH or job == REPLAY:  # noqa: SIM109
+        return given_steps(job, problem, plan, tape, factors, p)
     n = v.shape[0]
     return alpha_step(problem, Motion(q, v, a, tape[:n]), Motion(q1, v1, a1, tape[n:]), factors, p)

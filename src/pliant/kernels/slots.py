@@ -69,6 +69,8 @@ MARCH_TRUST, MARCH_PROBE, MARCH_FRESH, MARCH_AGAIN = _slots(69, 4)
 MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(73, 4)
 # estimated error of coordinates in their natural sizes: above 1 a constant step has nothing to do with the motion any more
 MARCH_OFF = np.int64(77)
+# PUSH: which step
+MARCH_FIRST = np.int64(78)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)

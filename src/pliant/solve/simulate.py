@@ -192,7 +192,7 @@ def simulate(
     for option, flag in (("project_velocity", project_velocity), ("subdivide", subdivide), ("progress", progress)):
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
-    q, v, begin = _initial(system, start, velocity, t0)
+    q, v, begin = initial_state(system, start, velocity, t0)
     going_on = isinstance(start, Result) and start.final is None and velocity is None and len(start.a) > 0
     duration, end = time_span(begin, duration)
     rtol, atol = check_tolerances(rtol, atol)
@@ -267,7 +267,7 @@ def _no_effect_on_steps(method: object, steps: StepOptions, subdivide: object, b
         )
 
 
-def _initial(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:
+def initial_state(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:
     q, v, t = system.neutral(), np.zeros(system.nv), 0.0
     if isinstance(start, Equilibrium):
         q = system.check_q(start.q).copy()  # perhaps of a robot with other loads, which is let go

@@ -98,6 +98,30 @@ def lu_solve(A, pivot, b):
 
 
 @routine
+def lu_solve_transposed(A, pivot, b):
+    """Solve Aᵀ x = b in place with the factors of `lu_factor`."""
+    n = A.shape[0]
+    for i in range(n):
+        x = b[i] / A[i, i]
+        b[i] = x
+        row = A[i, i + 1 : n]
+        rest = b[i + 1 : n]
+        for j in range(row.shape[0]):
+            rest[j] -= row[j] * x
+    for i in range(n - 1, 0, -1):
+        x = b[i]
+        row = A[i]
+        for j in range(i):
+            b[j] -= row[j] * x
+    for k in range(n - 1, -1, -1):
+        p = pivot[k]
+        if p != k:
+            c = b[k]
+            b[k] = b[p]
+            b[p] = c
+
+
+@routine
 def cholesky(A):
     """Factor A = UᵀU in place, U above the diagonal. Returns False at a pivot that is not positive beyond rounding.
 

@@ -45,18 +45,18 @@ def prepare_constraints(t, c, work, loads, fronts, q, v, u, factors):
         for i in range(G.shape[0]):
             X[i] = G[i]
         solve_tangent(t, c, fronts, factors, X)
-    choose_rows(c, work)
+    choose_rows(c, work, work.rows[0])
 
 
 @routine
-def choose_rows(c, work):
-    """Mark the rows of G in the last row of work.schur: 1 if it is independent, −1 if redundant, 0 if not held."""
+def choose_rows(c, work, G):
+    """Mark the rows of G (m, nv) in the last row of work.schur: 1 if it is independent, −1 if redundant, 0 if not held."""
     n, m = work.hold.shape[0], work.rows.shape[1]
     choice = work.schur[m]
     for k in range(m):
         choice[k] = 1.0 if k >= n or work.hold[k, HOLD_ACTIVE] == 1.0 else 0.0
         for i in range(c.scale.shape[0]):
-            work.rows[2, k, i] = work.rows[0, k, i] * c.scale[i]
+            work.rows[2, k, i] = G[k, i] * c.scale[i]
     independent_rows(work.rows[2], choice)
 
 
@@ -128,7 +128,7 @@ def distribute(c, work, loads, q, v, u, level, g, step):
     loop_values(loads, q, v, u, work.zero)
     for k in range(n):
         if (hold[k, HOLD_ACTIVE] == 1.0) != (choice[k] != 0.0):  # a tendon fell slack, or taut, since S was factored
-            choose_rows(c, work)
+            choose_rows(c, work, work.rows[0])
             break
     worst = 0.0
     rank = 0

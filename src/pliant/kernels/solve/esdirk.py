@@ -144,7 +144,7 @@ def add_share(tape, past, k, share, first, i):
 def begin_stage(problem, tape, i, h):
     """What stage i has without its own acceleration; prescribed lengths, and tensions and multipliers from the stage before."""
     work, loads = problem.work, problem.loads
-    nv, nq = tape.a.shape[1], tape.q.shape[1]
+    nv = tape.a.shape[1]
     v0, base = tape.v[0], tape.base
     for k in range(nv):
         base[0, k] = v0[k]
@@ -156,19 +156,26 @@ def begin_stage(problem, tape, i, h):
             for k in range(nv):
                 base[0, k] += f * A[k]
                 base[1, k] += f * K[k]
-    m = work.hold.shape[0]
-    told, rows = nq + 2 * nv + 2 * m, work.told.shape[0]
+    tell(problem, tape, i)
+    law = unpack_tendons(loads[0], loads[1]).law
+    for k in range(work.hold.shape[0]):
+        if work.hold[k, HOLD_ACTIVE] == 1.0:
+            tape.inputs[i, law[k, LAW_INPUT]] = tape.inputs[i - 1, law[k, LAW_INPUT]]
+
+
+@routine
+def tell(problem, tape, i):
+    """What constraints follow at stage i: rows of loops, lengths of tendons, and the rates of both."""
+    work = problem.work
+    nv, nq, m, rows = tape.a.shape[1], tape.q.shape[1], work.hold.shape[0], work.told.shape[0]
+    told = tape.known[i, nq + 2 * nv + 2 * m :]
     for k in range(rows):
-        work.told[k, 0] = tape.known[i, told + k]
-        work.told[k, 1] = tape.known[i, told + rows + k]
-    if m > 0:
-        law = unpack_tendons(loads[0], loads[1]).law
-        lengths = tape.known[i, nq + 2 * nv :]
-        for k in range(m):
-            work.hold[k, HOLD_LENGTH] = lengths[k]
-            work.hold[k, HOLD_RATE] = lengths[m + k]
-            if work.hold[k, HOLD_ACTIVE] == 1.0:
-                tape.inputs[i, law[k, LAW_INPUT]] = tape.inputs[i - 1, law[k, LAW_INPUT]]
+        work.told[k, 0] = told[k]
+        work.told[k, 1] = told[rows + k]
+    lengths = tape.known[i, nq + 2 * nv :]
+    for k in range(m):
+        work.hold[k, HOLD_LENGTH] = lengths[k]
+        work.hold[k, HOLD_RATE] = lengths[m + k]
 
 
 @routine
@@ -186,8 +193,8 @@ def explicit_stage(problem, tape, i, factors, held):
 @routine
 def restore_forces(problem, tape):
     """Forces of loops as they are at the start of the step: an iteration that failed may have left anything."""
-    for k in range(tape.force.shape[0]):
-        problem.work.multiplier[k] = tape.force[k]
+    for k in range(tape.force.shape[1]):
+        problem.work.multiplier[k] = tape.force[0, k]
 
 
 @routine
@@ -225,6 +232,8 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
             status = solve_stage(problem, tape, i, factors, held, YES, g, p)
         if status != CONVERGED:
             return status
+        for k in range(tape.force.shape[1]):
+            tape.force[i, k] = problem.work.multiplier[k]
     return CONVERGED
 
 
@@ -334,16 +343,13 @@ def displacement(t, work, q, e):
 
 
 @routine
-def esdirk_step(problem, tape, factors, h, p):
-    """Try a step of length h from stage 0 of the tape; its end is the last stage. Returns a status.
+def solve_stages(problem, tape, factors, held, h, p):
+    """The stages of a step of length h from stage 0 of the tape. Returns a status.
 
     Inputs and prescribed motion of the stages are in the tape. A constant step that Newton's iteration does not get through is
     tried in the other form, then with a new tangent in every iteration.
     """
-    c, work = problem.c, problem.work
-    last = tape.a.shape[0] - 1
-    held = holds(work)
-    set_weights(c, tape, tape.q[0], tape.v[0], h, p, NO)
+    set_weights(problem.c, tape, tape.q[0], tape.v[0], h, p, NO)
     for k in range(tape.a.shape[1]):
         tape.rate[0, k] = tape.v[0, k]
     if p[MARCH_CONSTANT] > 0.0 and p[MARCH_FRESH] != 0.0:
@@ -366,6 +372,17 @@ def esdirk_step(problem, tape, factors, h, p):
         p[MARCH_FACTORED] = 0.0
     if status != CONVERGED:
         p[MARCH_FACTORED] = 0.0
+    return status
+
+
+@routine
+def esdirk_step(problem, tape, factors, h, p):
+    """Try a step of length h from stage 0 of the tape; its end is the last stage, with constraints met, and its error. Returns a status."""
+    work = problem.work
+    last = tape.a.shape[0] - 1
+    held = holds(work)
+    status = solve_stages(problem, tape, factors, held, h, p)
+    if status != CONVERGED:
         return status
     if (
         held

@@ -79,7 +79,7 @@ def close_loops(problem, q, v, acceleration, factors, rate, value):
         for i in range(G.shape[0]):
             X[i] = G[i]
         solve_mass(problem, factors, X)
-    choose_rows(c, work)
+    choose_rows(c, work, work.rows[0])
     A, choice = work.schur, work.schur[m]
     rank = 0
     for k in range(n, m):

@@ -152,8 +152,8 @@ def attempt(problem, tape, program, factors, h, p):
     if not ask(problem, tape, program, h, p):
         return TOLD_TO_STOP
     last = tape.a.shape[0] - 1
-    for k in range(tape.force.shape[0]):
-        tape.force[k] = problem.work.multiplier[k]
+    for k in range(tape.force.shape[1]):
+        tape.force[0, k] = problem.work.multiplier[k]
     for _ in range(2 * problem.work.hold.shape[0] + 1):
         if p[MARCH_CONSERVE] > 0.0:
             status = conserving_step(problem, tape, factors, h, p)

@@ -4,6 +4,7 @@
 """
 
 from ..._jit import routine
+from ..groups import unpack_units
 from ..layout import YES
 from ..loads.internal import add_internal_tangent, damping, elastic
 from ..loads.together import add_generalised_loads, add_generalised_tangents
@@ -42,3 +43,25 @@ def residual_tangent(t, work, c, loads, q, v, a, u, tau, cq, cv, ca, r, out):
     add_other_forces(work, c, loads, q, v, u, tau, r)
     add_internal_tangent(c, q, cq, cv, work.spring, out[0])
     add_generalised_tangents(work, loads, q, v, u, cq, cv, out[0])
+
+
+@routine
+def residual_derivatives(t, work, c, loads, q, v, a, u, tau, r, out):
+    """The residual and all its derivatives: out (3, nv, nv) = ∂r/∂q, ∂r/∂v, ∂r/∂a."""
+    ints, floats, _buffer = loads
+    if unpack_units(ints, floats).row.shape[0] > 0:  # they read columns that are mixed
+        residual_tangent(t, work, c, loads, q, v, a, u, tau, 0.0, 0.0, 1.0, r, out[2:])
+        residual_tangent(t, work, c, loads, q, v, a, u, tau, 0.0, 1.0, 0.0, r, out[1:2])
+        residual_tangent(t, work, c, loads, q, v, a, u, tau, 1.0, 0.0, 0.0, r, out[:1])
+        return
+    for m in range(3):
+        for i in range(out.shape[1]):
+            row = out[m, i]
+            for j in range(out.shape[2]):
+                row[j] = 0.0
+    tangent(t, work, loads, YES, q, v, a, u, 1.0, 1.0, 1.0, r, out)
+    add_other_forces(work, c, loads, q, v, u, tau, r)
+    for m in range(2):
+        cq, cv = 1.0 - m, float(m)
+        add_internal_tangent(c, q, cq, cv, work.spring, out[m])
+        add_generalised_tangents(work, loads, q, v, u, cq, cv, out[m])

@@ -313,7 +313,8 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
     eta = max(p[MARCH_RATE], 1e-16) ** 0.8
     rounding = ROUNDING / (p[OPTION_RTOL] + p[OPTION_ATOL])
     previous, last_change = 0.0, 0.0
-    forces_count = held and i == tape.a.shape[0] - 1
+    # between the ends only where all digits are wanted: in motions that are differentiated
+    forces_count = held and (i == tape.a.shape[0] - 1 or p[MARCH_FORCES] < 1e-8)
     for k in range(A.shape[0]):
         work.newton[NEWTON_MOVE, k] = tape.base[1, k] + g * tape.base[0, k]
     put_stage(c, work, tape, i, g)

@@ -34,7 +34,7 @@ class Tape(NamedTuple):
     )
     error: F2  # (2, nv) estimated errors of coordinates and velocities
     moved: F1  # (nq,) scratch
-    force: F1  # (loop rows,) forces of loops at the start of the step
+    force: F2  # (s, loop rows) forces of loops at the stages, first at the start of the step
     feedback: F2  # (nv, nv) derivative of the generalised forces of a feedback law; (0, 0) without one
     mass: F3  # (2, nv, nv) M where the tangent was factored, and factors of another; along the tree (1, store)
     free: I2  # (trees, 6) those that keep their momentum, see `momentum`

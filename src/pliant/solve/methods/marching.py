@@ -115,7 +115,7 @@ class Marching(Integrator):
             free=free,
             law=np.zeros((len(free), 10)),
             kick=np.zeros((len(free), KICK_WIDTH)),
-            force=np.zeros(loops),
+            force=np.zeros((s, loops)),
             log_t=np.zeros(n),
             log_q=np.zeros((n, nq)),
             log_v=np.zeros((n, nv)),

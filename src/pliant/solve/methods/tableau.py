@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ESDIRK3", "ESDIRK5", "MIDPOINT", "Tableau"]
+__all__ = ["ESDIRK3", "ESDIRK5", "EULER", "MIDPOINT", "SDIRK2", "SDIRK3", "Tableau"]
 
 Array = NDArray[np.float64]
 
@@ -115,6 +115,29 @@ def _esdirk5() -> Tableau:
     c = [0.0, 46 / 125, 7121331996143 / 11335814405378, 49 / 353, 3706679970760 / 5295570149437, 347 / 382, 1.0]
     return Tableau("esdirk5", 5, 4, _matrix(g, below, c, b), np.array(b_hat), filtered=True)
 
+
+def _sdirk(name: str, order: int, rows: list[list[float]]) -> Tableau:
+    """A method without memory: no stage has a share of the acceleration at the start. There is no error estimate."""
+    a = np.zeros((len(rows) + 1, len(rows) + 1))
+    for i, row in enumerate(rows, start=1):
+        a[i, 1 : 1 + len(row)] = row
+    return Tableau(name, order, order, a, a[-1].copy(), filtered=False)
+
+
+def _sdirk3() -> Tableau:
+    g = 0.43586652150845899942  # the root of x³ − 3x² + 3x/2 − 1/6 for which it is L-stable
+    b1, b2 = -(6 * g * g - 16 * g + 1) / 4, (6 * g * g - 20 * g + 5) / 4
+    return _sdirk("sdirk3", 3, [[g], [(1 - g) / 2, g], [b1, b2, g]])
+
+
+EULER = _sdirk("euler", 1, [[1.0]])
+"""The implicit Euler rule."""
+
+SDIRK2 = _sdirk("sdirk2", 2, [[1 - sqrt(0.5)], [sqrt(0.5), 1 - sqrt(0.5)]])
+"""L-stable, two stages (Alexander, SIAM J. Numer. Anal. 14, 1977)."""
+
+SDIRK3 = _sdirk3()
+"""L-stable, three stages (Alexander, likewise)."""
 
 ESDIRK3 = _esdirk3()
 """ESDIRK3(2)5L[2]SA of Kennedy and Carpenter (NASA/TM-2016-219173): L-stable, its estimate too."""

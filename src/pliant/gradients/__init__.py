@@ -1,0 +1,1 @@
+"""Motions and equilibria that can be differentiated: rollouts, adjoints, costs."""

@@ -1,0 +1,74 @@
+"""A motion in given steps, and what is linear about it: the memory of rollouts, adjoints and tangents.
+
+Packed behind the tape of a run (see `tape`). n steps of a method with s stages, of which the first is the start of the step; m rows of
+constraints: tendons, then rows of loops.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..layout import F1, F2, F3, I1
+from ..packing import unpacker
+from ..program import Program
+from .tape import Tape
+
+
+class Record(NamedTuple):
+    """What a rollout is given and finds."""
+
+    t: F1  # (n + 1,) times [s]
+    inputs: F3  # (n, s, nu + nv) inputs and further generalised forces at the stages; out: with the tensions of held tendons
+    known: F3  # (n, s, …) what is prescribed, as in `Tape.known`; (0, s, …) if nothing is
+    q: F2  # (n + 1, nq) states: coordinates,
+    v: F2  # (n + 1, nv) velocities
+    a: F3  # (n, s, nv) stages: accelerations,
+    force: F3  # (n, s, loop rows) forces of loops
+    hold: F2  # (n, tendons) which tendons were held, see `slots`
+    push: F3  # (n + 1, 2, m) multipliers of the projections of each state: of coordinates, of velocities
+    begin_q: F1  # (nq,) the start as it was given, before its projection: coordinates,
+    begin_v: F1  # (nv,) velocities
+
+
+class Lever(NamedTuple):
+    """The linearised steps: adjoint states, directions, and the matrices of one stage."""
+
+    q: F2  # (n + 1, nv) derivatives of a cost by the states; out: with all that follows from them
+    v: F2  # (n + 1, nv)
+    y: F3  # (n, s, nv) adjoints of the stages' residuals
+    z: F3  # (n, s, m) of their constraints
+    input: F3  # (n, s, nu + nv) derivatives by inputs and forces of the stages
+    value: F2  # (n + 1, m) adjoints of the projections: of values,
+    rate: F2  # (n + 1, m) of rates,
+    along: F3  # (n + 1, 2, nv) and of the directions that they move along
+    start: F2  # (2, nv) derivatives by the start as it was given
+    # tangent, k directions
+    dq: F2  # (k, nv) of a state
+    dv: F2  # (k, nv)
+    du: F3  # (k, s, nu + nv) of the inputs of a step
+    da: F3  # (s, k, nv) of its stages
+    dk: F3  # (s, k, nv)
+    # residuals at all stages, for other tables
+    r: F3  # (n, s, nv)
+    e: F3  # (n, s, m) rates of constraints
+    close: F3  # (n + 1, 2, m) values and rates after projections
+    direct: F3  # (n + 1, 2, nv) what the multipliers move
+    # one stage
+    matrices: F3  # (3, nv, nv) ∂r/∂q, ∂r/∂v, ∂r/∂a
+    kkt: F2  # (nv + m, nv + m) factors
+    pivot: I1  # (nv + m,)
+    size: F1  # (m,) scale of each row; 0 for those that do not count
+    chart: F3  # (5 × manifold joints, 6, 6) see `chart`
+    rows: F3  # (5, m, nv) G and H at a stage, or G and W Gᵀ before a projection, G and H behind it; scratch
+    columns: F2  # (nu, nv) derivatives of the generalised forces by the inputs
+    vectors: F2  # (12, nv + m) scratch
+    moves: F2  # (s, nv) displacements of the stages
+    back: F3  # (2, s, nv) derivatives by accelerations and chart rates of the stages
+    other: F3  # (3, nv, nv) stiffness without multipliers, with them
+
+
+unpack_record = unpacker(Record, len(Tape._fields) + len(Program._fields))
+unpack_lever = unpacker(Lever, len(Tape._fields) + len(Program._fields) + len(Record._fields))
+# rows of `Lever.rows`
+STAGE_G, STAGE_H = np.int64(0), np.int64(1)
+BEFORE_G, BEFORE_D, AFTER_G, AFTER_H, SPARE_ROWS = (np.int64(k) for k in range(5))

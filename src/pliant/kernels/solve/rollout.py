@@ -1,0 +1,119 @@
+"""A motion in given steps, all of it kept: what can be differentiated exactly.
+
+The steps are those of `esdirk`, for methods without memory: no stage has a share of the acceleration at the start, so that the end of a step
+follows from the state at its start and its inputs alone. Constraints are kept as rates at the stages and by `settle` at the ends.
+"""
+
+import numpy as np
+
+from ..._jit import routine
+from ..slots import HOLD_ACTIVE, MARCH_BUDGET, MARCH_CONSTANT, MARCH_FACTORED, MARCH_PAST, MARCH_RATE, MARCH_STEPS
+from .constraints import holds
+from .esdirk import restore_forces, solve_stages, tell
+from .march import slack_and_taut
+from .newton import CONVERGED, EXHAUSTED, OPEN
+from .settle import settle
+from .stages import ZERO, stage_problem
+from .tape import ARRIVED, FULL
+
+STALE = 0.05  # rate of convergence above which the tangent is factored again
+
+
+@routine
+def put_step(tape, rec, k):
+    """The start, times, inputs and prescribed motion of step k, into the tape."""
+    s = tape.a.shape[0]
+    h = rec.t[k + 1] - rec.t[k]
+    for i in range(s):
+        tape.times[i] = rec.t[k] + tape.tableau[s + 1, i] * h
+        for j in range(tape.inputs.shape[1]):
+            tape.inputs[i, j] = rec.inputs[k, i, j]
+        if rec.known.shape[0] > 0:
+            for j in range(tape.known.shape[1]):
+                tape.known[i, j] = rec.known[k, i, j]
+    for j in range(tape.q.shape[1]):
+        tape.q[0, j] = rec.q[k, j]
+    for j in range(tape.v.shape[1]):
+        tape.v[0, j] = rec.v[k, j]
+    return h
+
+
+@routine
+def begin(problem, tape, rec, lever):
+    """The first state: the given start, with constraints met. Returns what they lack."""
+    for j in range(tape.q.shape[1]):
+        rec.q[0, j] = rec.begin_q[j]
+    for j in range(tape.v.shape[1]):
+        rec.v[0, j] = rec.begin_v[j]
+    if not holds(problem.work):
+        return 0.0
+    put_step(tape, rec, ZERO)
+    tell(problem, tape, ZERO)
+    return settle(stage_problem(problem, tape, ZERO), rec.q[0], rec.v[0], tape.moved, lever.rows, rec.push[0], lever.vectors)
+
+
+@routine
+def take_step(problem, tape, factors, h, p):
+    """Solve the stages of a step, with tensions that only pull. Returns a status."""
+    work, last = problem.work, tape.a.shape[0] - 1
+    p[MARCH_CONSTANT] = h
+    for k in range(tape.force.shape[1]):
+        tape.force[0, k] = work.multiplier[k]
+    for _ in range(2 * work.hold.shape[0] + 1):
+        status = solve_stages(problem, tape, factors, holds(work), h, p)
+        if status != CONVERGED:
+            restore_forces(problem, tape)
+            return status
+        if not slack_and_taut(stage_problem(problem, tape, last), tape):
+            return status
+        p[MARCH_FACTORED] = 0.0
+    return status
+
+
+@routine
+def keep_step(problem, tape, rec, k):
+    """What step k found, into the record; its end is the next state."""
+    s, nv = tape.a.shape
+    work, last = problem.work, s - 1
+    for i in range(s):
+        tape.past_times[i] = tape.times[i]
+        for j in range(nv):
+            tape.past[i, j] = rec.a[k, i, j] = tape.a[i, j]
+        for j in range(tape.inputs.shape[1]):
+            rec.inputs[k, i, j] = tape.inputs[i, j]
+        for j in range(tape.force.shape[1]):
+            rec.force[k, i, j] = tape.force[i, j]
+    for j in range(work.hold.shape[0]):
+        rec.hold[k, j] = work.hold[j, HOLD_ACTIVE]
+    for j in range(nv):
+        tape.a[0, j] = tape.a[last, j]
+        rec.v[k + 1, j] = tape.v[last, j]
+    for j in range(tape.q.shape[1]):
+        rec.q[k + 1, j] = tape.q[last, j]
+
+
+@routine
+def rollout(problem, tape, rec, lever, factors, p):
+    """Steps from p[MARCH_STEPS] on, at most p[MARCH_BUDGET] of them. Returns why it stops; p[MARCH_STEPS] counts those that are done."""
+    work = problem.work
+    n, last = rec.t.shape[0] - 1, tape.a.shape[0] - 1
+    first = int(p[MARCH_STEPS])
+    end = min(n, first + int(p[MARCH_BUDGET]))
+    if first == 0 and not begin(problem, tape, rec, lever) < OPEN:
+        return EXHAUSTED
+    for k in range(first, end):
+        h = put_step(tape, rec, k)
+        status = take_step(problem, tape, factors, h, p)
+        if status != CONVERGED:
+            return status
+        keep_step(problem, tape, rec, k)
+        if holds(work):
+            here = stage_problem(problem, tape, last)
+            gap = settle(here, rec.q[k + 1], rec.v[k + 1], tape.moved, lever.rows, rec.push[k + 1], lever.vectors)
+            if not gap < OPEN:
+                return EXHAUSTED
+        p[MARCH_PAST] = 1.0
+        p[MARCH_STEPS] += 1.0
+        if p[MARCH_RATE] > STALE:
+            p[MARCH_FACTORED] = 0.0
+    return ARRIVED if end == n else FULL

@@ -1,0 +1,149 @@
+"""Projection of a state onto its constraints, along directions that are known: what a motion that is differentiated uses.
+
+``q₁ = q ⊕ D μ`` with ``e(q₁) = 0`` and ``v₁ = v + D ν`` with ``ė(q₁, v₁) = 0``, where ``D = W Gᵀ(q)``, G the derivatives of the constraints before the
+projection and W the squares of the natural sizes of the coordinates. The result depends on the state alone, not on factors that were kept.
+"""
+
+import numpy as np
+
+from ..._jit import routine
+from ..algebra.manifold import integrate
+from ..loads.tendons import T_LENGTH, T_RATE
+from ..loads.together import loop_closure, loop_values, tendon_lengths
+from ..recursion.blocks import all_columns
+from ..recursion.forward import forward
+from ..slots import HOLD_LENGTH, HOLD_RATE, NEWTON_MOVE
+from .constraints import POSITIONS, RATES, choose_rows, clear, solve_small
+from .prescribed import clear_known
+
+ONE = np.int64(1)
+ROUNDS = 20
+CLOSED = 1e-15  # m, rad: nothing to be gained by another round
+
+
+@routine
+def rows_at(problem, q, v, G):
+    """Derivatives of all constraints at (q, v) into G (m, nv), zero for what is prescribed; also their values and rates."""
+    t, work, c, loads, _fronts, u, _tau = problem
+    n = work.hold.shape[0]
+    forward(t, q, v, work.zero, work)
+    all_columns(t, work, ONE, 1.0, 0.0, 0.0)
+    tendon_lengths(work, loads, q, v, u, G[:n])
+    loop_closure(loads, q, v, u, G[n:])
+    for k in range(n):
+        work.tension[k, T_RATE] = 0.0
+        for i in range(v.shape[0]):
+            work.tension[k, T_RATE] += G[k, i] * v[i]
+    for k in range(G.shape[0]):
+        clear_known(c, G[k])
+
+
+@routine
+def misfit(work, k, level):
+    """What a constraint lacks, of its value or of its rate; after `rows_at`."""
+    n = work.hold.shape[0]
+    if level == POSITIONS:
+        return work.tension[k, T_LENGTH] - work.hold[k, HOLD_LENGTH] if k < n else work.closure[k - n, 0]
+    return work.tension[k, T_RATE] - work.hold[k, HOLD_RATE] if k < n else work.closure[k - n, 1]
+
+
+@routine
+def counts(work, k, level):
+    """Whether a constraint takes part in a projection: rows that are rates without a value have none to keep."""
+    n = work.hold.shape[0]
+    return level == RATES or k < n or work.closure[k - n, 3] == 0.0
+
+
+@routine
+def directions(problem, q, v, G, D):
+    """G at a state and D = W Gᵀ, (m, nv); which rows are independent stays in the last row of work.schur."""
+    work, c = problem.work, problem.c
+    rows_at(problem, q, v, G)
+    for k in range(G.shape[0]):
+        for i in range(G.shape[1]):
+            D[k, i] = c.scale[i] * c.scale[i] * G[k, i]
+    choose_rows(c, work, G)
+
+
+@routine
+def multipliers(problem, q, v, level, G, D, push):
+    """One round: changes of the multipliers, into push (m,), by which the constraints are met better. Returns the largest misfit before."""
+    t, work, _c, loads, _fronts, u, _tau = problem
+    n, m = work.hold.shape[0], G.shape[0]
+    if n > 0:
+        rows_at(problem, q, v, work.rows[2])
+    else:
+        forward(t, q, v, work.zero, work)
+        loop_values(loads, q, v, u, work.zero)
+    A, choice = work.schur, work.schur[m]
+    worst, rank = 0.0, 0
+    for k in range(m):
+        if choice[k] == 0.0 or not counts(work, k, level):
+            continue
+        gap = misfit(work, k, level)
+        worst = max(worst, abs(gap))
+        if choice[k] < 0.0:
+            continue
+        A[rank, m] = gap
+        column = 0
+        for j in range(m):
+            if choice[j] > 0.0 and counts(work, j, level):
+                A[rank, column] = 0.0
+                for i in range(G.shape[1]):
+                    A[rank, column] += G[k, i] * D[j, i]
+                column += 1
+        rank += 1
+    solve_small(A, rank, m)
+    rank = 0
+    for k in range(m):
+        push[k] = 0.0
+        if choice[k] > 0.0 and counts(work, k, level):
+            push[k] = -A[rank, m]
+            rank += 1
+    return worst
+
+
+@routine
+def settle(problem, q, v, before, rows, push, more):
+    """Project a state in place; multipliers into push (2, m). Returns the largest misfit left.
+
+    before (nq,), rows (2, m, nv) and more (2, m) are scratch. Which rows are independent is left as it was: factors that are kept have their own.
+    """
+    work, c = problem.work, problem.c
+    G, D, move, change, choice = rows[0], rows[1], work.newton[NEWTON_MOVE], more[0], more[1]
+    for k in range(q.shape[0]):
+        before[k] = q[k]
+    for k in range(G.shape[0]):
+        choice[k] = work.schur[G.shape[0], k]
+    directions(problem, q, v, G, D)
+    clear(push[0])
+    clear(push[1])
+    clear(move)
+    gap = np.inf
+    for _ in range(ROUNDS):
+        new = multipliers(problem, q, v, POSITIONS, G, D, change)
+        if not new < gap:
+            break
+        gap = new
+        if gap < CLOSED:
+            break
+        for k in range(G.shape[0]):
+            push[0, k] += change[k]
+            for i in range(v.shape[0]):
+                move[i] += change[k] * D[k, i]
+        integrate(c.shift, c.spatial, before, move, q)
+    rate = np.inf
+    for _ in range(ROUNDS):
+        new = multipliers(problem, q, v, RATES, G, D, change)
+        if not new < rate:
+            break
+        rate = new
+        if rate < CLOSED:
+            break
+        for k in range(G.shape[0]):
+            push[1, k] += change[k]
+            for i in range(v.shape[0]):
+                v[i] += change[k] * D[k, i]
+    for k in range(G.shape[0]):
+        work.schur[G.shape[0], k] = choice[k]
+    return gap
