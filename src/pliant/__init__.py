@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import io, lie
+from . import costs, io, lie
 from .analysis.inputs import Actuation, solve_inputs
 from .analysis.linear import Linearization, MinimalLinearization, Modes, linearize, modes, static_jacobian
 from .analysis.matrices import (
@@ -17,6 +17,7 @@ from .analysis.matrices import (
     projected_matrices,
     reconstruct,
 )
+from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -81,6 +82,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Actuation",
+    "Align",
     "Along",
     "Annulus",
     "Basis",
@@ -100,6 +102,7 @@ __all__ = [
     "Dipole",
     "Distance",
     "DistributedWrench",
+    "Effort",
     "Ellipse",
     "Ellipsoid",
     "EquationOfMotion",
@@ -146,6 +149,7 @@ __all__ = [
     "Prismatic",
     "ProjectedMatrices",
     "QuadraticElements",
+    "Reach",
     "Reconstruction",
     "Rectangle",
     "Restraint",
@@ -157,22 +161,26 @@ __all__ = [
     "Signal",
     "Skate",
     "Slot",
+    "Smooth",
     "SpatialError",
     "SpecialPoint",
     "Sphere",
     "Spherical",
     "Stepped",
+    "Still",
     "Stop",
     "Strains",
     "System",
     "Table",
     "Tendon",
+    "Track",
     "Universal",
     "UserLoad",
     "compiled_load",
     "composite_matrices",
     "constant_strain",
     "coriolis_matrix",
+    "costs",
     "equation_of_motion",
     "helical_routing",
     "helix",

@@ -1,1 +1,1 @@
-"""Motions and equilibria that can be differentiated: rollouts, adjoints, costs."""
+"""Gradients: costs of motions and of equilibria with exact derivatives, and what carries them back to inputs and parameters."""

@@ -1,0 +1,1 @@
+"""Clearance from obstacles and other rods, and normal forces of contacts."""
