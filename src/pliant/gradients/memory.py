@@ -158,6 +158,8 @@ class Memory:
             slots.MARCH_SWITCH: 2.0,
             slots.MARCH_TRUST: np.inf,
             slots.MARCH_RATE: 1.0,
+            slots.MARCH_FORM: not self.tableau.damps,  # where nothing is damped the explicit form converges better
+            slots.MARCH_FRESH: 1.0,  # the first prediction leaves out what decays within the step
         }
         p[list(options)] = [float(value) for value in options.values()]
         return p
@@ -175,10 +177,11 @@ class Memory:
         (system or self.system).raise_user_errors()
         return int(status)
 
-    def take(self, record: Record) -> None:
-        """Copy the record of another memory of as many steps."""
-        for mine, other in zip(self.record, record):
-            mine[...] = other
+    def take(self, record: Record, n: int) -> None:
+        """Copy the first n steps of the record of another memory; as many as this one has."""
+        for name, mine, other in zip(Record._fields, self.record, record):
+            more = 1 if name in ("t", "q", "v", "push") else 0
+            mine[...] = other if name.startswith("begin") else other[: n + more]
 
 
 def _dimensions(name: str) -> int:

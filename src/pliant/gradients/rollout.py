@@ -144,7 +144,7 @@ class Plan:
         c = self.tableau.c
         t = self.times[:-1, None] + np.diff(self.times)[:, None] * c
         t[:, -1] = self.times[1:]
-        return t.ravel(), np.tile(np.where(c >= 1.0, 1.0, 0.0), len(t))
+        return t.ravel(), np.tile(np.where(c > 1.0 - 1e-9, 1.0, 0.0), len(t))
 
     def stage_weights(self) -> Any:
         """Sparse matrix that makes the inputs of all stages (n · s, nu) from the coefficients of the schedule."""

@@ -50,6 +50,11 @@ class Tableau:
         return self.a.sum(axis=1)
 
     @property
+    def damps(self) -> bool:
+        """Whether the last stage is implicit, so that what is infinitely stiff vanishes."""
+        return bool(self.a[-1, -1] > 0.0)
+
+    @property
     def gamma(self) -> float:
         """The diagonal."""
         return float(self.a[1, 1])

@@ -1,0 +1,83 @@
+"""Derivatives by design parameters: what a number of the description does, by differences of the tables of other robots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.parameters import Parameter
+from ..model.validate import unknown_name
+from ..system import System
+
+__all__ = ["ParameterGradient", "difference", "step_of"]
+
+Array = NDArray[np.float64]
+Value = TypeVar("Value", float, Array)
+
+RELATIVE = 1e-3  # step of differences, of the parameter or of its natural size
+# weights of fourth order, by the number of steps; from one side where the other is not allowed (a negative mass, a cable outside its rod)
+CENTRAL = {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}
+UP = {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
+DOWN = {-k: -weight for k, weight in UP.items()}
+
+
+def step_of(system: System, parameter: Parameter) -> float:
+    """How far a parameter is moved for differences: a share of its value, or of what is usual for its unit."""
+    size = max(_extent(system), 1e-9)
+    usual = {"m": 0.1 * size, "m²": 1e-3 * size**2, "rad/m": 1.0 / size, "1/m": 1.0 / size, "m/s²": 10.0, "m/s": 1.0}
+    natural = usual.get(parameter.unit, 1.0)
+    value = abs(parameter.value)
+    return RELATIVE * (value if value > 1e-3 * natural or (value > 0 and parameter.unit not in usual) else natural)
+
+
+def _extent(system: System) -> float:
+    """Size of the robot [m]."""
+    lengths = [link.content.length for link in system.robot.links if link.is_rod]
+    places = [np.linalg.norm(link.offset.translation) for link in system.robot.links]
+    return float(sum(lengths) + sum(places)) or 1.0
+
+
+def difference(system: System, parameter: Parameter, function: Callable[[System], Value]) -> Value:
+    """The derivative of a function of the system by a parameter, to fourth order; from one side where the other is not allowed."""
+    h = step_of(system, parameter)
+    for weights in (CENTRAL, UP, DOWN):
+        try:
+            systems = {k: system.with_parameters({parameter.name: parameter.value + k * h}) for k in weights}
+            break
+        except ValueError as refused:
+            error = refused
+    else:
+        raise ValueError(f"there is no derivative by {parameter.name!r}, which cannot move to either side: {error}")
+    total = sum(weight * function(systems[k]) for k, weight in weights.items())
+    return total / h  # type: ignore[operator, return-value]
+
+
+class ParameterGradient(Mapping[str, float]):
+    """Derivatives of a cost by the parameters of a robot, by name; each is computed when it is first asked for."""
+
+    def __init__(self, system: System, derive: Callable[[str], float]) -> None:
+        self._system, self._derive = system, derive
+        self._found: dict[str, float] = {}
+
+    def __getitem__(self, name: str) -> float:
+        """The derivative by a parameter."""
+        if name not in self._system.parameters:
+            raise unknown_name("parameter", str(name), self._system.parameters)
+        if name not in self._found:
+            self._found[name] = self._derive(name)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of all parameters."""
+        return iter(self._system.parameters)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._system.parameters)
+
+    def __repr__(self) -> str:
+        """Those that were computed."""
+        return f"<derivatives by {len(self)} parameters; {len(self._found)} computed>"
