@@ -18,6 +18,8 @@ from .analysis.matrices import (
     reconstruct,
 )
 from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
+from .gradients.gradient import Gradient
+from .gradients.rollout import Rollout, RolloutError, rollout
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -116,6 +118,7 @@ __all__ = [
     "Frame",
     "Free",
     "Gaussian",
+    "Gradient",
     "HalfSpace",
     "Helical",
     "HermiteElements",
@@ -157,6 +160,8 @@ __all__ = [
     "Revolute",
     "Robot",
     "Rolling",
+    "Rollout",
+    "RolloutError",
     "Rows",
     "Signal",
     "Skate",
@@ -193,6 +198,7 @@ __all__ = [
     "projected_matrices",
     "reconstruct",
     "redundant_constraints",
+    "rollout",
     "rotate",
     "save_html",
     "save_model",

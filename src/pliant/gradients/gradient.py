@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +13,24 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
 from ..model.validate import unknown_name
 from ..system import Given, System
-from .costs.cost import as_cost
+from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
 from .parameters import ParameterGradient, difference
-from .rollout import Rollout
 
-__all__ = ["Adjoint", "Gradient", "gradient"]
+if TYPE_CHECKING:
+    from .rollout import Rollout
+
+__all__ = ["Adjoint", "Gradient", "Pulled", "gradient", "pull", "states_of"]
 
 Array = NDArray[np.float64]
 
 
-class Gradient:
-    """Derivatives of a cost by all that a motion depends on.
+class Pulled:
+    """Derivatives of something by all that a motion depends on.
 
     Attributes
     ----------
-    value : float
-        The cost.
-    terms : dict
-        Values of its terms by name.
     u : ndarray (m, nu)
         By the rows of inputs that were given.
     tau : ndarray (nv,) or (n, nv)
@@ -44,9 +42,8 @@ class Gradient:
         By the parameters of the description (`System.parameters`), by name, with start, inputs and prescribed motion held fixed.
     """
 
-    def __init__(self, value: float, terms: dict[str, float], adjoint: Adjoint, by_u: Array, derive: Callable[[str], float]) -> None:
-        self.value, self.terms = value, terms
-        self.u = by_u
+    def __init__(self, adjoint: Adjoint, by_u: Array, derive: Callable[[str], float]) -> None:
+        self.u = adjoint.u + by_rows(adjoint.run, by_u)
         self.tau, self.start, self.velocity = adjoint.tau, adjoint.start, adjoint.velocity
         self.parameters = ParameterGradient(adjoint.run.system, derive)
         self._names = adjoint.run.system.input_names
@@ -60,10 +57,29 @@ class Gradient:
         return self.parameters[name]
 
     def __repr__(self) -> str:
-        """The value, and the sizes of the derivatives."""
+        """The sizes of the derivatives."""
         sizes = {"u": self.u, "start": self.start, "velocity": self.velocity}
-        shown = ", ".join(f"{name} {np.abs(x).max(initial=0.0):.3g}" for name, x in sizes.items())
-        return f"<gradient of {self.value:.6g}; largest by {shown}>"
+        return f"<derivatives; largest by {', '.join(f'{name} {np.abs(x).max(initial=0.0):.3g}' for name, x in sizes.items())}>"
+
+
+class Gradient(Pulled):
+    """The gradient of a cost by all that a motion depends on; beside what `Pulled` has:
+
+    Attributes
+    ----------
+    value : float
+        The cost.
+    terms : dict
+        Values of its terms by name.
+    """
+
+    def __init__(self, found: CostValue, adjoint: Adjoint, derive: Callable[[str], float]) -> None:
+        super().__init__(adjoint, found.gradient.u, derive)
+        self.value, self.terms = found.value, found.terms
+
+    def __repr__(self) -> str:
+        """The value, and the sizes of the derivatives."""
+        return f"<gradient of {self.value:.6g}{super().__repr__().removeprefix('<derivatives')}"
 
 
 class Adjoint:
@@ -88,7 +104,7 @@ class Adjoint:
             k = int(memory.p[slots.MARCH_STEPS])
             raise ArithmeticError(f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative.")
         plan = run.plan
-        self.u = plan.schedule.pull(plan.stage_weights().T @ lever.input[:, :, :nu].reshape(-1, nu))
+        self.u = plan.schedule.pull(plan.stage_weights().T @ lever.input[:, :, :nu].reshape(n * lever.input.shape[1], nu))
         by_step = lever.input[:, :, nu:].sum(axis=1)
         self.tau = by_step.sum(axis=0)
         if plan.tau.ndim == 2:
@@ -130,8 +146,7 @@ def gradient(run: Rollout, cost: Any) -> Gradient:
     """See `Rollout.gradient`."""
     judged, states = as_cost(cost), states_of(run)
     found = judged.evaluate(states)
-    slopes: Variation = found.gradient
-    adjoint = Adjoint(run, slopes.q, slopes.v)
+    adjoint = Adjoint(run, found.gradient.q, found.gradient.v)
 
     def derive(name: str) -> float:
         def whole(other: System) -> float:
@@ -139,4 +154,10 @@ def gradient(run: Rollout, cost: Any) -> Gradient:
 
         return difference(run.system, run.system._parameters[name], whole)
 
-    return Gradient(found.value, found.terms, adjoint, adjoint.u + by_rows(run, slopes.u), derive)
+    return Gradient(found, adjoint, derive)
+
+
+def pull(run: Rollout, slopes: Variation) -> Pulled:
+    """See `Rollout.pull`."""
+    adjoint = Adjoint(run, slopes.q, slopes.v)
+    return Pulled(adjoint, slopes.u, lambda name: difference(run.system, run.system._parameters[name], adjoint.replayed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -13,15 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 from ..kernels import engine, slots
 from ..kernels.solve.newton import SINGULAR
 from ..kernels.solve.tape import ARRIVED, FULL
-from ..model.validate import choice, finite, flag, positive, reals
+from ..model.validate import choice, finite, flag, positive, reals, unknown_name, vector
 from ..solve.closure import constrained_acceleration
 from ..solve.methods.tableau import EULER, MIDPOINT, SDIRK2, SDIRK3, Tableau
 from ..solve.motion import MotionSet
 from ..solve.result import Result, Statistics
 from ..solve.simulate import initial_state
 from ..system import FrameLike, Given, System, needs_system
+from .costs.cost import as_cost
+from .costs.states import Variation
+from .gradient import Gradient, Pulled, gradient, pull, states_of
 from .memory import Memory
 from .schedule import Interpolation, Schedule
+from .tangent import Direction, maps, push
 
 __all__ = ["METHODS", "Rollout", "RolloutError", "rollout"]
 
@@ -107,6 +111,108 @@ class Rollout:
             statistics=self.statistics, method=self.method, warnings=self.warnings,
             multipliers=np.concatenate([f[:1, -1], f[:, -1]]) if (f := self.memory.record.force).shape[2] else np.zeros((0, 0)),
         )  # fmt: skip
+
+    # ------------------------------------------------------------ derivatives
+
+    def gradient(self, cost: Any) -> Gradient:
+        """The gradient of a cost by inputs, start and every parameter: exact for the motion as it was computed.
+
+        Parameters
+        ----------
+        cost : Cost, or a list of them
+            For instance ``pl.Reach("arm.tip", goal) + 1e-4 * pl.Effort()``; see `pliant.costs`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> cable = robot.add_tendon("cable", arm, z=0.012)
+        >>> system = robot.compile()
+        >>> run = pl.rollout(system, np.full((20, 1), 5.0), step=0.01, start=pl.solve_statics(system))
+        >>> g = run.gradient(pl.Reach("arm.tip", (0.38, 0.0, 0.1)) + 1e-4 * pl.Effort())
+        >>> g.u.shape, g.start.shape, g.velocity.shape
+        ((20, 1), (12,), (12,))
+        >>> bool(g["arm.young"] == g.parameters["arm.young"])
+        True
+        """
+        return gradient(self, cost)
+
+    def pull(self, q: ArrayLike | None = None, v: ArrayLike | None = None, u: ArrayLike | None = None) -> Pulled:
+        """Derivatives of anything by inputs, start and parameters, from those by the states: the transposed product (reverse mode).
+
+        Parameters
+        ----------
+        q, v, u : array (n + 1, nv), (n + 1, nv), (n + 1, nu), optional
+            Derivatives by coordinates (along the manifold), velocities and applied inputs of every state; zero if left out.
+        """
+        n, system = len(self.t), self.system
+        sizes = {"q": (q, system.nv), "v": (v, system.nv), "u": (u, system.nu)}
+        rows = [np.zeros((n, size)) if x is None else vector(name, x, (n, size)) for name, (x, size) in sizes.items()]
+        return pull(self, Variation(*rows))
+
+    def push(
+        self,
+        u: ArrayLike | None = None,
+        start: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        parameters: Mapping[str, float] | None = None,
+    ) -> Variation:
+        """The change of all states with a change of inputs, start and parameters (forward mode).
+
+        Parameters
+        ----------
+        u : array (m, nu), optional
+            Change of the rows of inputs.
+        start, velocity : array (nv,), optional
+            Change of the start, along the manifold, and of the initial velocity.
+        parameters : dict, optional
+            Changes of parameters by name.
+
+        Returns
+        -------
+        Variation
+            Changes q, v (n + 1, nv), along the manifold, and u (n + 1, nu) of the applied inputs.
+        """
+        return push(self, [self._direction(u, start, velocity, parameters)])[0]
+
+    def _direction(self, u: Any, start: Any, velocity: Any, parameters: Any) -> Direction:
+        nv = self.system.nv
+        for name in parameters or {}:
+            if name not in self.system.parameters:
+                raise unknown_name("parameter", str(name), self.system.parameters)
+        return Direction(
+            None if u is None else vector("u", u, self.U.shape),
+            None if start is None else vector("start", start, (nv,)),
+            None if velocity is None else vector("velocity", velocity, (nv,)),
+            parameters,
+        )
+
+    def sensitivities(self, names: Iterable[str]) -> dict[str, Variation]:
+        """The changes of all states with a unit of some parameters, by name, in one pass forward."""
+        found = {name: self._direction(None, None, None, {name: 1.0}) for name in names}
+        return dict(zip(found, push(self, list(found.values()))))
+
+    def maps(self) -> tuple[Array, Array]:
+        """Derivatives of every step: of the state (δq, δv) at its end by that at its start, and by the inputs that are held in it.
+
+        Returns
+        -------
+        A : ndarray (n, 2 nv, 2 nv)
+        B : ndarray (n, 2 nv, nu)
+        """
+        return maps(self)
+
+    def gauss_newton(self, cost: Any, u: ArrayLike) -> Array:
+        """The product of the Gauss–Newton matrix of a cost (of a sum of squares JᵀJ) with a change of the rows of inputs, (m, nu)."""
+        found = as_cost(cost).evaluate(states_of(self))
+        curved = found.gauss_newton(self.push(u=u))
+        return self.pull(*curved).u
 
     def halved(self) -> Rollout:
         """The same motion with every step halved: what differs is about the error of the steps (¾ of it for a method of second order)."""

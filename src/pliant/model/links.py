@@ -323,6 +323,11 @@ class Frame:
     X: float | None = None
     offset: Pose = field(default_factory=Pose)
 
+    def __post_init__(self) -> None:
+        """Check the place along the rod."""
+        if self.X is not None:
+            interval("X", self.X, 0.0, 1.0, hint="A fraction of the rod's length.")
+
     def at(self, offset: PoseLike) -> Frame:
         """The frame at a fixed offset from this one."""
         return Frame(self.link, self.X, self.offset @ as_pose(offset, name="offset"))

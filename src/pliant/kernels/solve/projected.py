@@ -161,8 +161,11 @@ def project_back(problem, tape, rec, lever, k, lq, lv):
 
 
 @routine
-def project_forward(problem, tape, rec, lever, k, dq, dv):
-    """Variations (dq, dv) of the state before the projection of state k become those behind it; after `linearise_projection`."""
+def project_forward(problem, lever, close, more, dq, dv):
+    """Variations (dq, dv) of the state before a projection become those behind it; after `linearise_projection`.
+
+    From outside there may be changes of values and rates of the constraints, close (2, m), and of the projection's moves, more (2, nv).
+    """
     c = problem.c
     nv = dq.shape[0]
     G1, H1, D = lever.rows[AFTER_G], lever.rows[AFTER_H], lever.rows[BEFORE_D]
@@ -173,21 +176,21 @@ def project_forward(problem, tape, rec, lever, k, dq, dv):
     bend(lever, OF_VALUES, dq, False, x)
     for j in range(nv):
         free = 0.0 if c.known[j] == 1 else c.scale[j] * c.scale[j]
-        dv[j] += free * w[j]
-        x[j] *= free
+        dv[j] += free * w[j] + more[1, j]
+        x[j] = free * x[j] + more[0, j]
     apply_chart(c, lever.chart, TURN, 1.0, x, y)
     apply_chart(c, lever.chart, CARRY, 1.0, dq, w)
     for j in range(nv):
         dq[j] = w[j] + y[j]
     for r in range(m):
-        rhs[r] = -dot(G1[r], dq, nv)
+        rhs[r] = -dot(G1[r], dq, nv) - close[0, r]
     small_solve(problem, lever, POSITIONS, False, rhs, mu)
     for r in range(m):
         apply_chart(c, lever.chart, TURN, 1.0, D[r], y)
         for j in range(nv):
             dq[j] += mu[r] * y[j]
     for r in range(m):
-        rhs[r] = -dot(G1[r], dv, nv) - dot(H1[r], dq, nv)
+        rhs[r] = -dot(G1[r], dv, nv) - dot(H1[r], dq, nv) - close[1, r]
     small_solve(problem, lever, RATES, False, rhs, mu)
     for r in range(m):
         for j in range(nv):

@@ -57,8 +57,8 @@ def moved(c, lever, g, V, X, Q):
 
 
 @routine
-def stage_forces(lever, held, inputs, Q, V, out):
-    """Right-hand sides of a stage: forces B δu + δτ − (∂r/∂q) Q − (∂r/∂v) V, and rates −H Q − G V."""
+def stage_forces(lever, held, inputs, gaps, Q, V, out):
+    """Right-hand sides of a stage: forces B δu + δτ − (∂r/∂q) Q − (∂r/∂v) V, and rates −δė − H Q − G V."""
     nv = Q.shape[0]
     nu = lever.columns.shape[0]
     for i in range(nv):
@@ -70,7 +70,7 @@ def stage_forces(lever, held, inputs, Q, V, out):
             s -= K[j] * Q[j] + D[j] * V[j]
         out[i] = s
     for r in range(lever.size.shape[0]):
-        out[nv + r] = 0.0
+        out[nv + r] = -gaps[r]
         if held:
             for j in range(nv):
                 out[nv + r] -= lever.rows[STAGE_H, r, j] * Q[j] + lever.rows[STAGE_G, r, j] * V[j]
@@ -97,7 +97,7 @@ def stage_forward(problem, tape, rec, lever, k, i, h, held):
         before_stage(c, tape, lever, i, h, d)
         if g > 0.0:
             moved(c, lever, g, V, X, Q)
-            stage_forces(lever, held, lever.du[d, i], Q, V, x)
+            stage_forces(lever, held, lever.du[d, i], lever.de[d, i], Q, V, x)
             solve_forward(c, lever, g, x)
             for j in range(nv):
                 lever.da[i, d, j] = x[j]
@@ -135,7 +135,7 @@ def push_step(problem, tape, rec, lever, p):
         i = state_before(problem, tape, rec, np.int64(0))
         linearise_projection(problem, tape, rec, lever, np.int64(0), i)
         for d in range(lever.dq.shape[0]):
-            project_forward(problem, tape, rec, lever, np.int64(0), lever.dq[d], lever.dv[d])
+            project_forward(problem, lever, lever.dclose[d], lever.dmove[d], lever.dq[d], lever.dv[d])
         return CONVERGED
     h = put_step(tape, rec, k)
     restore_step(problem, tape, rec, lever, k, h)
@@ -147,5 +147,5 @@ def push_step(problem, tape, rec, lever, p):
         i = state_before(problem, tape, rec, k + 1)
         linearise_projection(problem, tape, rec, lever, k + 1, i)
         for d in range(lever.dq.shape[0]):
-            project_forward(problem, tape, rec, lever, k + 1, lever.dq[d], lever.dv[d])
+            project_forward(problem, lever, lever.dclose[d], lever.dmove[d], lever.dq[d], lever.dv[d])
     return CONVERGED

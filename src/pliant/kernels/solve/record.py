@@ -46,6 +46,9 @@ class Lever(NamedTuple):
     dq: F2  # (k, nv) of a state
     dv: F2  # (k, nv)
     du: F3  # (k, s, nu + nv) of the inputs of a step
+    de: F3  # (k, s, m) of what its constraints follow, from outside: rates at the stages,
+    dclose: F3  # (k, 2, m) values and rates at its end,
+    dmove: F3  # (k, 2, nv) and the projection's moves there
     da: F3  # (s, k, nv) of its stages
     dk: F3  # (s, k, nv)
     # residuals at all stages, for other tables

@@ -1,0 +1,138 @@
+"""Tangents of rollouts: how all states change with a few directions of inputs, start and parameters; maps of single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import engine, slots
+from ..kernels.solve.newton import CONVERGED
+from ..system import Given, System
+from .costs.states import Variation
+from .memory import Memory, Sizes
+from .parameters import difference
+
+if TYPE_CHECKING:
+    from .rollout import Rollout
+
+__all__ = ["Direction", "maps", "push"]
+
+Array = NDArray[np.float64]
+
+
+class Direction(NamedTuple):
+    """A change of what a rollout depends on; None is none."""
+
+    u: Array | None = None  # (m, nu) rows of inputs
+    start: Array | None = None  # (nv,) along the manifold
+    velocity: Array | None = None  # (nv,)
+    parameters: Mapping[str, float] | None = None  # by name
+
+
+class _Replayed(NamedTuple):
+    """What a parameter does to the equations of all steps before the motion answers."""
+
+    r: Array  # (n, s, nv)
+    e: Array  # (n, s, m)
+    close: Array  # (n + 1, 2, m)
+    direct: Array  # (n + 1, 2, nv)
+
+
+def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
+    memory = Memory(run.system, run.plan.tableau, len(run), Sizes(replay=True))
+    memory.take(run.memory.record, len(run))
+    lever = memory.lever
+    fields = (lever.r, lever.e, lever.close, lever.direct)
+    sizes = np.cumsum([0, *(x.size for x in fields)]).tolist()
+
+    def all_of(system: System) -> Array:
+        memory.run(engine.REPLAY, system=system)
+        return np.concatenate([x.ravel() for x in fields])
+
+    total = np.zeros(sizes[-1])
+    for name, change in names.items():
+        total += change * difference(run.system, run.system._parameters[name], all_of)
+    return _Replayed(*(total[a:b].reshape(x.shape) for a, b, x in zip(sizes, sizes[1:], fields)))
+
+
+def _memory(run: Rollout, directions: int) -> Memory:
+    memory = Memory(run.system, run.plan.tableau, len(run), Sizes(directions=directions))
+    memory.take(run.memory.record, len(run))
+    memory.space.prepare(Given())
+    return memory
+
+
+def _step(run: Rollout, memory: Memory, k: int) -> None:
+    memory.p[slots.MARCH_FIRST] = k
+    if memory.run(engine.PUSH) != CONVERGED:
+        raise ArithmeticError(f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative.")
+
+
+def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
+    """Changes of all states for each direction."""
+    system, plan = run.system, run.plan
+    n, nu, d = len(run), system.nu, len(directions)
+    memory = _memory(run, d)
+    lever = memory.lever
+    stages, rows = plan.stage_weights(), plan.row_weights()
+    changes, replays = [], []
+    for i, direction in enumerate(directions):
+        U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
+        coefficients = plan.schedule.coefficients(U)
+        changes.append((stages @ coefficients).reshape(n, -1, nu))
+        replays.append(_replayed(run, direction.parameters) if direction.parameters else None)
+        for out, given in ((lever.dq, direction.start), (lever.dv, direction.velocity)):
+            out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
+    q, v = np.zeros((2, d, n + 1, system.nv))
+    held = bool(lever.size.size and (system.loop_rows or memory.record.hold.any()))
+    _outside(lever, replays, 0)
+    if held:
+        _step(run, memory, -1)
+    q[:, 0], v[:, 0] = lever.dq, lever.dv
+    for k in range(n):
+        for i in range(d):
+            lever.du[i, :, :nu] = changes[i][k]
+            replay = replays[i]
+            if replay is not None:
+                lever.du[i, :, nu:] = -replay.r[k]
+                lever.de[i] = replay.e[k]
+        _outside(lever, replays, k + 1)
+        _step(run, memory, k)
+        q[:, k + 1], v[:, k + 1] = lever.dq, lever.dv
+    out = []
+    for i, direction in enumerate(directions):
+        U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
+        out.append(Variation(q[i], v[i], np.asarray(rows @ plan.schedule.coefficients(U))))
+    return out
+
+
+def _outside(lever: object, replays: list[_Replayed | None], k: int) -> None:
+    """What parameters do to the projection of state k."""
+    for i, replay in enumerate(replays):
+        if replay is not None:
+            lever.dclose[i], lever.dmove[i] = replay.close[k], replay.direct[k]  # type: ignore[attr-defined]
+
+
+def maps(run: Rollout) -> tuple[Array, Array]:
+    """See `Rollout.maps`."""
+    system = run.system
+    n, nv, nu = len(run), system.nv, system.nu
+    if run.schedule.kind != "hold":
+        raise ValueError(
+            f"maps are those of inputs that are held in each step; these are {run.schedule.kind!r}. Use inputs='hold', or push for directions of rows."
+        )
+    memory = _memory(run, 2 * nv + nu)
+    lever = memory.lever
+    A, B = np.zeros((n, 2 * nv, 2 * nv)), np.zeros((n, 2 * nv, nu))
+    for j in range(nu):
+        lever.du[2 * nv + j, :, j] = 1.0
+    one = np.eye(2 * nv + nu, 2 * nv)
+    for k in range(n):
+        lever.dq[:], lever.dv[:] = one[:, :nv], one[:, nv:]
+        _step(run, memory, k)
+        end = np.hstack([lever.dq, lever.dv]).T
+        A[k], B[k] = end[:, : 2 * nv], end[:, 2 * nv :]
+    return A, B
