@@ -31,7 +31,7 @@ from ...model.validate import unknown_name
 from ...system import System
 from ...system.contacts import contact_table
 from .coordinates import NamedQuantity
-from .frames import at_point, step_columns
+from .frames import at_point, hats, step_columns
 from .quantity import LocalQuantity
 from .states import Array, Evaluated, Slopes, States, by_slopes
 
@@ -53,9 +53,7 @@ class _OfContacts(NamedQuantity, LocalQuantity):
             if name not in known:
                 raise unknown_name("contact, or link or obstacle of one,", name, known)
         return [
-            k
-            for k, (key, pair) in enumerate(pairs.items())
-            if {key, pair.link, pair.other}.intersection(self.names)
+            k for k, (key, pair) in enumerate(pairs.items()) if {key, pair.link, pair.other}.intersection(self.names)
         ]
 
 
@@ -189,8 +187,8 @@ def _columns_of(system: System, q: Array, v: Array) -> Columns:
 
     def columns(step: int) -> tuple[Array, Array, Array]:
         if step not in known:
-            J, R, motion = step_columns(system, q, v, step, _HERE)
-            known[step] = J, R, motion[12:]
+            J, R, motion = step_columns(system, q[None], v[None], step, _HERE)
+            known[step] = J[0], R[0], motion[0, 12:]
         return known[step]
 
     return columns
@@ -222,8 +220,4 @@ def _relative(system: System, row: Array, columns: Columns) -> tuple[Array, Arra
     other, slower = at_point(J, R, V, c)
     moved = moved - other
     v = row[T_SPEED : T_SPEED + 3]
-    return moved, (
-        changed[3:] - slower[3:]
-        - np.cross(V[:3], moved[3:], axisb=0, axisc=0)
-        + np.cross(v, other[:3], axisb=0, axisc=0)
-    )  # fmt: skip
+    return moved, changed[3:] - slower[3:] - hats(V[:3]) @ moved[3:] + hats(v) @ other[:3]
