@@ -68,7 +68,8 @@ class Clearance(_OfContacts):
     Notes
     -----
     There is an entry for each contact point of a link against an obstacle, and for each pair of segments of two rods that may touch. The
-    smallest of them, rounded off, is in ``(-Clearance()).soft_max(sharpness)``.
+    smallest of them, rounded off, is in ``(-Clearance()).soft_max(sharpness)``. Beyond the ends of a tube around the robot, where it has no
+    wall, the distance is 1e300.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Quantity(ABC):
     # ------------------------------------------------------------ costs
 
     def near(self, goal: Target = 0.0, *, at: When = "all", weight: Any = 1.0, penalty: Penalty | None = None) -> Cost:
-        """The cost of being away from a goal: ½ |s − goal|², or another `penalty`.
+        """The cost of being away from a goal: ``½ |s − goal|²``, or another `penalty`.
 
         Parameters
         ----------
@@ -65,11 +65,11 @@ class Quantity(ABC):
         return Term(self if _is_nothing(goal) else self - goal, penalty, at=at, weight=weight, name=f"near: {self!r}")
 
     def below(self, limit: Target, *, at: When = "all", weight: Any = 1.0) -> Cost:
-        """The cost of being above a limit: ½ max(0, s − limit)² for each entry."""
+        """The cost of being above a limit: ``½ max(0, s − limit)²`` for each entry."""
         return Term(self - limit, Excess(), at=at, weight=weight, name=f"below: {self!r}")
 
     def above(self, limit: Target, *, at: When = "all", weight: Any = 1.0) -> Cost:
-        """The cost of being below a limit: ½ max(0, limit − s)² for each entry."""
+        """The cost of being below a limit: ``½ max(0, limit − s)²`` for each entry."""
         return Term(-(self - limit), Excess(), at=at, weight=weight, name=f"above: {self!r}")
 
     def integral(self, *, at: When = "all", weight: Any = 1.0) -> Cost:
@@ -87,7 +87,7 @@ class Quantity(ABC):
     # ------------------------------------------------------------ arithmetic
 
     def norm(self, rounding: float = 1e-9) -> Quantity:
-        """√(|s|² + ε²), one entry; the rounding ε keeps it smooth where s vanishes, in the unit of s."""
+        """``√(|s|² + ε²)``, one entry; the rounding ε keeps it smooth where s vanishes, in the unit of s."""
         return Length(self, positive("rounding", rounding))
 
     def __getitem__(self, entries: int | slice | Sequence[int]) -> Quantity:
