@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import SILICONE, random_robot
 
 import pliant as pl
 from pliant import costs
 from pliant.gradients.costs.frames import inverse_tangents, rotation_vectors
 from pliant.gradients.costs.states import total
+from robots import SILICONE, random_robot
+from test_contacts import everything
+from test_contacts import state as touching_state
 
 STEPS = (1e-3, 2e-3, 4e-3, 8e-3)
 
@@ -50,7 +52,7 @@ def swimmer():
     robot.add_rod(
         "tail", parent="hull", length=0.6, section=pl.Circle(0.02), material=SILICONE, strains=pl.Strains.kirchhoff(1)
     )
-    robot.set_fluid(pl.Fluid(density=1000.0))
+    robot.set_fluid(density=1000.0)
     return robot.compile()
 
 
@@ -58,9 +60,7 @@ def motion(system, rows=4, seed=0, scale=0.5):
     rng = np.random.default_rng(seed)
     t = np.cumsum(rng.uniform(0.05, 0.15, size=rows))
     q = np.array([system.random(rng, scale=scale) for _ in range(rows)])
-    return costs.States(
-        system, t, q, rng.normal(size=(rows, system.nv)), rng.uniform(1.0, 3.0, size=(rows, system.nu))
-    )
+    return costs.States(system, t, q, rng.normal(size=(rows, system.nv)), rng.uniform(1.0, 3.0, size=(rows, system.nu)))
 
 
 def direction(states, seed=1):
@@ -91,9 +91,7 @@ def check(quantity, states, tolerance=1e-8, steps=STEPS):
     forward = np.sum(w * pushed)
     back = sum(np.sum(a * b) for a, b in zip(pulled, d))
     assert abs(forward - back) <= 1e-12 * max(1e-12, np.sum(np.abs(w * pushed)))
-    errors = [
-        np.abs(difference(lambda s: quantity.evaluate(s).value, states, d, h) - pushed).max() for h in steps
-    ]
+    errors = [np.abs(difference(lambda s: quantity.evaluate(s).value, states, d, h) - pushed).max() for h in steps]
     assert min(errors) <= tolerance * np.abs(pushed).max(), errors
     some = np.array([1, 3])[: max(1, len(states) // 2)] % len(states)
     part = quantity.evaluate(states, some)
@@ -123,7 +121,7 @@ MANIPULATOR = {
     "angular velocity": costs.AngularVelocity("hand.tip"),
     "coordinates": costs.Coordinates(),
     "coordinates of a link": costs.Coordinates(["hand", "arm.bending_y[1]"]),
-    "rates": costs.Rates(["arm"]),
+    "rates": costs.Rates(["arm", "arm.bending_y[1]"]),
     "tendons": costs.TendonLength(),
     "a tendon": costs.TendonLength(["top", "left"]),
     "strain": costs.Strain("arm", [0.2, 0.9], ["stretch", "torsion"]),
@@ -202,6 +200,45 @@ def test_energies_in_water():
     check(costs.Energy("gravitational"), states)
 
 
+@pytest.fixture(scope="module")
+def touching():
+    return everything()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_contacts(touching, seed):
+    """Every kind of contact, damped: obstacles in the world and on links, rods with themselves and with each other."""
+    q, v = touching_state(touching, seed)
+    states = costs.States(touching, [0.0], [q], [v], [[]])
+    found = touching.contacts(q, v)
+    forces = costs.ContactForce()
+    for k, name in enumerate(touching.robot.contacts):
+        total_force = found.of(name).normal_force.sum()
+        assert forces.evaluate(states).value[0, k] == pytest.approx(total_force, rel=1e-12, abs=1e-15)
+    check(forces, states, steps=(1e-6, 3e-6, 1e-5), tolerance=1e-9)
+    for name in touching.robot.contacts:
+        gap = costs.Clearance(name)
+        value = gap.evaluate(states).value[0]
+        assert np.sum(value < 0) == len(found.of(name))
+        np.testing.assert_allclose(np.sort(value[value < 0]), np.sort(found.of(name).gap), rtol=1e-14)
+        check(gap, states, steps=(1e-6, 3e-6, 1e-5, 1e-4), tolerance=3e-9)
+
+
+def test_names_of_contacts(touching):
+    q, v = touching_state(touching, 0)
+    states = costs.States(touching, [0.0], [q], [v], [[]])
+    assert costs.ContactForce("floor").size(touching) == 2
+    assert costs.ContactForce(["a on floor", "lid"]).size(touching) == 2
+    assert costs.Clearance("floor").evaluate(states).value.shape == (1, costs.Clearance("floor").size(touching))
+    with pytest.raises(KeyError, match="did you mean 'floor'"):
+        costs.Clearance("flor").evaluate(states)
+
+
+def test_a_robot_without_contacts_is_clear(arm):
+    assert costs.Clearance().mean().evaluate(motion(arm)).value == 0.0
+    assert costs.ContactForce().near().evaluate(motion(arm)).value == 0.0
+
+
 def test_values_are_those_of_the_system(arm):
     states = motion(arm)
     for k, (q, v) in enumerate(zip(states.q, states.v)):
@@ -263,7 +300,7 @@ COSTS = {
     "smooth": pl.Smooth(0.3, ["top", "left"]),
     "norm": TIP.near(GOAL, penalty=costs.Norm(0.05)),
     "huber": TIP.near(GOAL, penalty=costs.Huber(0.2)),
-    "below": TIP.below(0.1) + costs.Inputs().below(2.0),
+    "below": TIP.below(0.1) + costs.Inputs().below(2.03),
     "above": TIP[1].above(lambda t: 0.2 * t, weight=5.0),
     "soft max": costs.Curvature("arm", np.linspace(0, 1, 7)).norm(1e-3).soft_max(3.0, weight=2.0),
     "mean": costs.Energy().mean() + costs.Energy("kinetic").integral(weight=0.2, at="end"),

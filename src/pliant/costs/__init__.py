@@ -8,6 +8,7 @@ A cost is a sum of terms, each a quantity of the states, a penalty and a choice 
 `pl.Reach`, `pl.Track`, `pl.Align`, `pl.Still`, `pl.Effort` and `pl.Smooth` are the common ones.
 """
 
+from ..gradients.costs.contact import Clearance, ContactForce
 from ..gradients.costs.coordinates import Coordinates, InputRates, Inputs, Rates
 from ..gradients.costs.cost import Cost, CostValue, Term, as_cost
 from ..gradients.costs.energy import CenterOfMass, Energy
@@ -22,6 +23,8 @@ from ..gradients.costs.times import Weights
 __all__ = [
     "AngularVelocity",
     "CenterOfMass",
+    "Clearance",
+    "ContactForce",
     "Coordinates",
     "Cost",
     "CostValue",

@@ -43,6 +43,13 @@ def _dofs(system: System, names: tuple[str, ...] | None) -> Rows:
     return np.array(found, dtype=np.int64)
 
 
+def _selection(entries: Rows, n: int) -> Array:
+    """The matrix (m, n) that picks entries; one may be picked twice."""
+    out = np.zeros((len(entries), n))
+    out[np.arange(len(entries)), entries] = 1.0
+    return out
+
+
 class Coordinates(NamedQuantity, LocalQuantity):
     """Coordinates of joints [rad, m] and of rods [rad/m for torsion and bending, 1 for stretch and shear], plain numbers only.
 
@@ -87,7 +94,7 @@ class Coordinates(NamedQuantity, LocalQuantity):
 
         def pull(w: Array) -> Variation:
             out = still(states)
-            np.add.at(out.q, (slice(None), v), w)
+            out.q[:] = w @ _selection(v, out.q.shape[1])
             return out
 
         return Evaluated(states.q[:, q], lambda d: d.q[:, v], pull)
@@ -115,7 +122,7 @@ class Rates(NamedQuantity, LocalQuantity):
 
         def pull(w: Array) -> Variation:
             out = still(states)
-            np.add.at(out.v, (slice(None), own), w)
+            out.v[:] = w @ _selection(own, out.v.shape[1])
             return out
 
         return Evaluated(states.v[:, own], lambda d: d.v[:, own], pull)
@@ -151,7 +158,7 @@ class Inputs(NamedQuantity, LocalQuantity):
 
         def pull(w: Array) -> Variation:
             out = still(states)
-            np.add.at(out.u, (slice(None), own), w)
+            out.u[:] = w @ _selection(own, out.u.shape[1])
             return out
 
         return Evaluated(states.u[:, own], lambda d: d.u[:, own], pull)
@@ -186,9 +193,9 @@ class InputRates(NamedQuantity):
 
         def pull(w: Array) -> Variation:
             out = still(states)
-            part = w * per_second
-            np.add.at(out.u, (now[:, None], own), part)
-            np.add.at(out.u, (before[:, None], own), -part)
+            part = (w * per_second) @ _selection(own, out.u.shape[1])
+            np.add.at(out.u, now, part)
+            np.subtract.at(out.u, before, part)
             return out
 
         return Evaluated((states.u[now][:, own] - states.u[before][:, own]) * per_second, push, pull)

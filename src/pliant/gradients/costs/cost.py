@@ -219,7 +219,9 @@ class Term(Cost):
             raise TypeError(f"quantity = {shown(quantity)} must be a Quantity, for example costs.Position(frame).")
         chosen = Squares() if penalty is None else penalty
         if not isinstance(chosen, Penalty):
-            raise TypeError(f"penalty = {shown(penalty)} must be a Penalty, for example costs.Squares() or costs.Huber(0.1).")
+            raise TypeError(
+                f"penalty = {shown(penalty)} must be a Penalty, for example costs.Squares() or costs.Huber(0.1)."
+            )
         self.quantity, self.penalty, self.average = quantity, chosen, average
         self.at = checked_when(at)
         self.weight = _weight(weight, chosen)
@@ -228,7 +230,9 @@ class Term(Cost):
     def evaluate(self, states: States, weights: Array | None = None) -> CostValue:
         """See `Cost.evaluate`."""
         if not isinstance(states, States):
-            raise TypeError(f"states = {shown(states)} must be States; for a single state costs.States.at_rest(system, q, u).")
+            raise TypeError(
+                f"states = {shown(states)} must be States; for a single state costs.States.at_rest(system, q, u)."
+            )
         integral = None if weights is None else vector("weights", weights, (len(states),), hint="One for each row.")
         w = row_weights(self.at, states.t, self.quantity.per_step, integral)
         rows = np.flatnonzero(w)
@@ -238,7 +242,9 @@ class Term(Cost):
             w = w / w.sum()
         m = self.quantity.size(states.system)
         if self.weight.shape not in ((1,), (m,)):
-            raise ValueError(f"weight has {len(self.weight)} entries, but {self.quantity!r} has {m}: give one, or one for each.")
+            raise ValueError(
+                f"weight has {len(self.weight)} entries, but {self.quantity!r} has {m}: give one, or one for each."
+            )
         found = self.quantity.evaluate(states, None if len(rows) == len(w) else rows)
         share = (w[rows, None] if self.penalty.by_row else np.ones((len(rows), 1))) * self.weight
         width = m if self.penalty.by_entry else 1

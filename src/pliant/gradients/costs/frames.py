@@ -15,7 +15,18 @@ from ...system import FrameLike, System
 from .quantity import LocalQuantity
 from .states import Array, Evaluated, Slopes, States, by_slopes
 
-__all__ = ["AngularVelocity", "Orientation", "Position", "Velocity", "frame_name", "step_columns"]
+__all__ = [
+    "AngularVelocity",
+    "Orientation",
+    "Position",
+    "Velocity",
+    "at_point",
+    "frame_name",
+    "hats",
+    "inverse_tangents",
+    "rotation_vectors",
+    "step_columns",
+]
 
 
 def frame_name(frame: FrameLike) -> str:
@@ -131,12 +142,9 @@ class Velocity(_OfFrame):
 
     def _slopes(self, states: States) -> Slopes:
         step, place = states.system.place(self.frame)
-        dq, dv = (np.empty((len(states), 3, states.system.nv)) for _ in range(2))
-        for k, (q, v) in enumerate(zip(states.q, states.v)):
-            J, R, motion = step_columns(states.system, q, v, step, place)
-            twists = at_point(J, R, motion[12:], motion[9:12])
-            dv[k], dq[k] = twists[0][self._part], twists[1][self._part]
-        return dq, dv, None
+        J, R, motion = step_columns(states.system, states.q, states.v, step, place)
+        moved, changed = at_point(J, R, motion[:, 12:], motion[:, 9:12])
+        return changed[:, self._part], moved[:, self._part], None
 
 
 class AngularVelocity(Velocity):
@@ -160,24 +168,24 @@ class AngularVelocity(Velocity):
 
 
 def step_columns(system: System, q: Array, v: Array, step: int, place: Array) -> tuple[Array, Array, Array]:
-    """Columns J and R of MATH §3 (6, nv) at the moving origin, and the motion (18,) of `frame_derivatives`."""
-    out, motion = np.empty((4, 6, system.nv)), np.empty(18)
+    """Columns J and R of MATH §3, each (T, 6, nv), at the moving origin, and the motion (T, 18) of `frame_derivatives`."""
+    out, motion = np.empty((len(q), 4, 6, system.nv)), np.empty((len(q), 18))
     with system.borrow() as space:
-        kernels.frame_derivatives(*space.packed, q, v, system._zero, step, place, motion, out)
-    return out[0], out[1], motion
+        for k in range(len(q)):
+            kernels.frame_derivatives(*space.packed, q[k], v[k], system._zero, step, place, motion[k], out[k])
+    return out[:, 0], out[:, 1], motion
 
 
 def at_point(J: Array, R: Array, V: Array, x: Array) -> tuple[Array, Array]:
-    """Columns (6, nv) of rotation and displacement of the point x of a step, and of the changes of its ω and ẋ (world axes).
+    """Columns (…, 6, nv) of rotation and displacement of the point x of a step, and of the changes of its ω and ẋ (world axes).
 
     The twist V of the step, J and R are at the moving origin. R has what changes with a body that turns along: ``δω = R δq − ω × δθ``.
     """
-    w = V[:3]
-    speed = V[3:] + np.cross(w, x)
-    moved = np.vstack([J[:3], J[3:] + np.cross(J[:3], x, axis=0)])
-    changed = np.vstack([R[:3] - np.cross(w, J[:3], axisb=0, axisc=0), R[3:] + np.cross(R[:3], x, axis=0)])
-    changed[3:] -= np.cross(speed, J[:3], axisb=0, axisc=0)
-    return moved, changed
+    turn, shift = hats(V[..., :3]), hats(x)
+    speed = hats(V[..., 3:] + np.cross(V[..., :3], x))
+    Jw, Rw = J[..., :3, :], R[..., :3, :]
+    moved = np.concatenate([Jw, J[..., 3:, :] - shift @ Jw], axis=-2)
+    return moved, np.concatenate([Rw - turn @ Jw, R[..., 3:, :] - shift @ Rw - speed @ Jw], axis=-2)
 
 
 # ---------------------------------------------------------------- rotations in rows
@@ -194,6 +202,13 @@ def _rotation(value: Any) -> Array:
     if array.shape != (3, 3):
         raise ValueError(f"target has shape {array.shape}, but a rotation is needed. {hint}")
     return Pose(rotation=array).rotation
+
+
+def hats(w: Array) -> Array:
+    """Matrices (…, 3, 3) of the cross products with vectors (…, 3)."""
+    out = np.zeros((*w.shape, 3))
+    out[..., 2, 1], out[..., 0, 2], out[..., 1, 0] = w[..., 0], w[..., 1], w[..., 2]
+    return out - np.swapaxes(out, -1, -2)
 
 
 def rotation_vectors(R: Array) -> Array:
@@ -226,7 +241,5 @@ def inverse_tangents(phi: Array) -> Array:
     exact = (1.0 - half * np.cos(half) / np.sin(half)) / np.where(angle > 0.1, s, 1.0)
     series = 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s / 47900160)))
     c = np.where(angle > 0.1, exact, series)
-    hat = np.zeros((len(phi), 3, 3))
-    hat[:, 2, 1], hat[:, 0, 2], hat[:, 1, 0] = phi.T
-    hat -= hat.transpose(0, 2, 1)
+    hat = hats(phi)
     return np.eye(3) - 0.5 * hat + c[:, None, None] * (hat @ hat)

@@ -45,7 +45,9 @@ class Function(LocalQuantity):
 
     def __init__(self, function: Callable[[States], Any], size: int = 1) -> None:
         if not callable(function):
-            raise TypeError(f"function = {shown(function)} must be a function of States that returns (value, dq, dv, du).")
+            raise TypeError(
+                f"function = {shown(function)} must be a function of States that returns (value, dq, dv, du)."
+            )
         self.function, self._size = function, integer("size", size, minimum=1)
 
     def size(self, system: System) -> int:

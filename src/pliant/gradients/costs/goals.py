@@ -20,7 +20,7 @@ __all__ = ["Align", "Effort", "Reach", "Smooth", "Still", "Track"]
 
 
 class Reach(Term):
-    """½ w |x − goal|²: a frame is to be at a point, at the end unless `at` says otherwise.
+    """``½ w |x − goal|²``: a frame is to be at a point, at the end unless `at` says otherwise.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Reach(Term):
 
 
 class Track(Term):
-    """∫ ½ w |x − path(t)|² dt: a frame is to follow a path.
+    """``∫ ½ w |x − path(t)|² dt``: a frame is to follow a path.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Track(Term):
 
 
 class Align(Term):
-    """½ w |φ|²: a frame is to have a rotation; φ is the rotation vector from it [rad].
+    """``½ w |φ|²``: a frame is to have a rotation; φ is the rotation vector from it [rad].
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Align(Term):
 
 
 class Still(Term):
-    """½ w |ẋ|² of a frame, or ½ w |v|² of all coordinates: no motion at the end.
+    """``½ w |ẋ|²`` of a frame, or ``½ w |v|²`` of all coordinates: no motion at the end.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Still(Term):
 
 
 class Effort(Term):
-    """∫ ½ w |u|² dt of all inputs, or of those that are named.
+    """``∫ ½ w |u|² dt`` of all inputs, or of those that are named.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Effort(Term):
 
 
 class Smooth(Term):
-    """∫ ½ w |u̇|² dt of all inputs, or of those that are named, with the rates of each step.
+    """``∫ ½ w |u̇|² dt`` of all inputs, or of those that are named, with the rates of each step.
 
     Examples
     --------

@@ -67,7 +67,7 @@ class Squares(Penalty):
 
 @dataclass(frozen=True)
 class Norm(Penalty):
-    """√(|s|² + ε²) − ε: the length of s, rounded off at the `rounding` ε, in the unit of s. Far values count less than in squares.
+    """``√(|s|² + ε²) − ε``: the length of s, rounded off at the `rounding` ε, in the unit of s. Far values count less than in squares.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Norm(Penalty):
 
 @dataclass(frozen=True)
 class Huber(Penalty):
-    """½ s² up to the `width` δ, then straight, δ (|s| − δ/2), for each entry: outliers do not dominate.
+    """½ s² up to the `width` δ, then straight, ``δ (|s| − δ/2)``, for each entry: outliers do not dominate.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class Linear(Penalty):
 
 @dataclass(frozen=True)
 class SoftMax(Penalty):
-    """log(Σ exp(κ s))/κ over all entries and rows that count: the largest of n values, or up to log(n)/κ more.
+    """``log(Σ exp(κ s))/κ`` over all entries and rows that count: the largest of n values, or up to log(n)/κ more.
 
     The `sharpness` κ has the unit of 1/s. Rows count or do not; how much they weigh does not matter.
 

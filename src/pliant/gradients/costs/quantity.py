@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Quantity(ABC):
     # ------------------------------------------------------------ costs
 
     def near(self, goal: Target = 0.0, *, at: When = "all", weight: Any = 1.0, penalty: Penalty | None = None) -> Cost:
-        """The cost of being away from a goal: ½ |s − goal|², or another `penalty`.
+        """The cost of being away from a goal: ``½ |s − goal|²``, or another `penalty`.
 
         Parameters
         ----------
@@ -64,11 +65,11 @@ class Quantity(ABC):
         return Term(self if _is_nothing(goal) else self - goal, penalty, at=at, weight=weight, name=f"near: {self!r}")
 
     def below(self, limit: Target, *, at: When = "all", weight: Any = 1.0) -> Cost:
-        """The cost of being above a limit: ½ max(0, s − limit)² for each entry."""
+        """The cost of being above a limit: ``½ max(0, s − limit)²`` for each entry."""
         return Term(self - limit, Excess(), at=at, weight=weight, name=f"below: {self!r}")
 
     def above(self, limit: Target, *, at: When = "all", weight: Any = 1.0) -> Cost:
-        """The cost of being below a limit: ½ max(0, limit − s)² for each entry."""
+        """The cost of being below a limit: ``½ max(0, limit − s)²`` for each entry."""
         return Term(-(self - limit), Excess(), at=at, weight=weight, name=f"above: {self!r}")
 
     def integral(self, *, at: When = "all", weight: Any = 1.0) -> Cost:
@@ -86,7 +87,7 @@ class Quantity(ABC):
     # ------------------------------------------------------------ arithmetic
 
     def norm(self, rounding: float = 1e-9) -> Quantity:
-        """√(|s|² + ε²), one entry; the rounding ε keeps it smooth where s vanishes, in the unit of s."""
+        """``√(|s|² + ε²)``, one entry; the rounding ε keeps it smooth where s vanishes, in the unit of s."""
         return Length(self, positive("rounding", rounding))
 
     def __getitem__(self, entries: int | slice | Sequence[int]) -> Quantity:
@@ -171,7 +172,9 @@ def _is_nothing(goal: Any) -> bool:
 def _factor(value: Any, dimensions: tuple[int, ...]) -> Array:
     array = reals("factor", value, hint="Quantities are multiplied by numbers and vectors, and by matrices with @.")
     if array.ndim not in dimensions:
-        raise ValueError(f"factor has shape {array.shape}: use * for numbers and vectors (m,), and @ for matrices (k, m).")
+        raise ValueError(
+            f"factor has shape {array.shape}: use * for numbers and vectors (m,), and @ for matrices (k, m)."
+        )
     return vector("factor", array, array.shape)
 
 
@@ -243,7 +246,12 @@ class Shifted(Quantity):
         t = states.t if rows is None else states.t[rows]
         if isinstance(self.target, Signal):
             return vector("target", np.asarray(self.target(t)).reshape(len(t), -1), (len(t), m))
-        values = [reals("target(t)", self.target(float(time))) for time in t]
+        given = [self.target(float(time)) for time in t]
+        with suppress(ValueError, TypeError):
+            array = np.array(given)
+            if array.shape == (len(t), m) and array.dtype.kind in "fiu" and np.all(np.isfinite(array)):
+                return array.astype(np.float64)  # the others one by one, for a message
+        values = [reals("target(t)", value) for value in given]
         wrong = next((value for value in values if value.shape not in ((), (m,))), None)
         if wrong is not None:
             raise ValueError(f"target(t) has shape {wrong.shape}, but {self.inner!r} has {m} entries: return ({m},).")
@@ -266,7 +274,9 @@ class Added(Quantity):
         """See `Quantity.size`."""
         a, b = self.first.size(system), self.second.size(system)
         if a != b:
-            raise ValueError(f"{self.first!r} has {a} entries and {self.second!r} has {b}: both must have the same number.")
+            raise ValueError(
+                f"{self.first!r} has {a} entries and {self.second!r} has {b}: both must have the same number."
+            )
         return a
 
     def evaluate(self, states: States, rows: Rows | None = None) -> Evaluated:
@@ -321,10 +331,16 @@ class Entries(Quantity):
             self.entries: Any = entries
         elif isinstance(entries, (int, np.integer)) and not isinstance(entries, bool):
             self.entries = [int(entries)]
-        elif isinstance(entries, (list, tuple)) and all(type(k) is int for k in entries) and len(set(entries)) == len(entries):
+        elif (
+            isinstance(entries, (list, tuple))
+            and all(type(k) is int for k in entries)
+            and len(set(entries)) == len(entries)
+        ):
             self.entries = list(entries)
         else:
-            raise TypeError(f"entries = {shown(entries)} must be a whole number, a slice, or a list of different whole numbers.")
+            raise TypeError(
+                f"entries = {shown(entries)} must be a whole number, a slice, or a list of different whole numbers."
+            )
 
     def _which(self, m: int) -> Rows:
         try:

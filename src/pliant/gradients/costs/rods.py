@@ -76,7 +76,9 @@ class Strain(LocalQuantity):
 
     def __repr__(self) -> str:
         """As it was written."""
-        return f"{type(self).__name__}({self.rod!r}, {self.X.tolist() if len(self.X) <= 4 else f'<{len(self.X)} points>'})"
+        return (
+            f"{type(self).__name__}({self.rod!r}, {self.X.tolist() if len(self.X) <= 4 else f'<{len(self.X)} points>'})"
+        )
 
 
 class Curvature(Strain):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...model.validate import choice, reals, shown, vector
-from .states import Array
+from .states import Array, Rows
 
-__all__ = ["When", "Weights", "checked_when", "row_weights"]
+__all__ = ["Weights", "When", "checked_when", "row_weights"]
 
 _NAMED = ("end", "all", "start")
 _SAME = 1e-9  # relative difference up to which a time is that of a row
@@ -35,7 +35,9 @@ class Weights:
         array = reals("Weights", values, hint="One weight for each row of the motion.")
         vector("Weights", array, (array.size,), hint="One weight for each row of the motion.")
         if np.any(array < 0.0) or not np.any(array > 0.0):
-            raise ValueError(f"Weights = {shown(values)} is not allowed: none may be negative, and one must be positive.")
+            raise ValueError(
+                f"Weights = {shown(values)} is not allowed: none may be negative, and one must be positive."
+            )
         object.__setattr__(self, "values", array)
 
 
@@ -85,10 +87,11 @@ def row_weights(at: When, t: Array, per_step: bool, integral: Array | None) -> A
     return out
 
 
-def _rows_at(times: Array, t: Array) -> Array:
+def _rows_at(times: Array, t: Array) -> Rows:
     """Rows of some times; error if there are none at them."""
-    near = np.clip(np.searchsorted(t, times), 1, max(1, len(t) - 1)) if len(t) > 1 else np.zeros(len(times), dtype=int)
+    near = np.zeros(len(times), dtype=np.int64)
     if len(t) > 1:
+        near = np.clip(np.searchsorted(t, times), 1, len(t) - 1).astype(np.int64)
         near = near - (np.abs(t[near - 1] - times) < np.abs(t[near] - times))
     wrong = np.abs(t[near] - times) > _SAME * max(1.0, float(np.abs(t).max()))
     if np.any(wrong):

@@ -70,9 +70,13 @@ SHAPE_KIND, SHAPE_STEP, SHAPE_INSIDE = (np.int64(k) for k in range(3))
 PLACE_SIZE = np.int64(12)
 LAW_STIFFNESS, LAW_EXPONENT, LAW_DAMPING, LAW_FRICTION, LAW_SPEED = (np.int64(k) for k in range(5))
 # columns of the table of contacts: number of the contact, its two points (−1: an obstacle), gap, where the force acts, the
-# direction away from the second, the force on the first
-T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE = (np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10))
-TABLE_WIDTH = 13
+# direction away from the second, the force on the first; of those that touch also the velocity of the first relative to the second
+# at the centre c (see `capsule_contact`), and the derivative (6,) of the rate of the gap by rotation and displacement of the first,
+# seen from the second, at constant velocities: what derivatives of the normal force need
+T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE, T_SPEED, T_TURN = (
+    np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10, 13, 16)
+)
+TABLE_WIDTH = 22
 N0, N9 = np.int64(0), np.int64(9)
 NOBODY = np.int64(-1)
 
@@ -219,13 +223,20 @@ def write_obstacle(contact, k, work, table):
     inside = contact.shape[s, SHAPE_INSIDE] != 0
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         c = centre_of(contact, m, work.state)
-        d, n, _H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
+        d, n, H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
         depth = contact.ball[m, BALL_RADIUS] - d
         F = vscale(0.0, n)
+        v = F
         if depth.real > 0.0:
             row = work.state[contact.point[m, 0]]
-            _v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
-        write_row(contact, work, table, contact.touch[k, C_LAW], m, NOBODY, depth, c, n, F)
+            v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
+        at = write_row(contact, work, table, contact.touch[k, C_LAW], m, NOBODY, depth, c, n, F)
+        if at >= 0 and depth.real > 0.0:
+            bend = mv(H, v)
+            for i in range(3):
+                table[at, T_SPEED + i] = v[i]
+                table[at, T_TURN + i] = 0.0
+                table[at, T_TURN + 3 + i] = bend[i]
 
 
 @routine
@@ -476,9 +487,11 @@ def visit_rods(t, work, contact, space, task, cq, out):
                 if task in (MATRICES, TANGENT):
                     capsule_tangent(t, work, contact, lower, upper, law, task == TANGENT, cq, out)
                     continue
-                depth, c, nn, _d, _a, _b, _s, _t, _v, _w, F = capsule_contact(contact, lower, upper, state, law)
+                depth, c, nn, d, a, b, free_s, free_t, vv, w, F = capsule_contact(contact, lower, upper, state, law)
                 if task == TOUCHES:
-                    write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
+                    at = write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
+                    if at >= 0 and depth.real > 0.0:
+                        write_turn(out[at], nn, d, a, b, free_s, free_t, vv, w)
                 elif depth.real > 0.0 and task == ENERGY:
                     energy += law[LAW_STIFFNESS] * depth.real ** (law[LAW_EXPONENT] + 1.0) / (law[LAW_EXPONENT] + 1.0)
                 elif depth.real > 0.0:
@@ -541,20 +554,37 @@ def contact_potential(t, work, contact, space):
 
 
 @routine
+def write_turn(row, n, d, a, b, free_s, free_t, v, w):
+    """The columns T_SPEED and T_TURN of two capsules that touch; see `capsule_contact` for the arguments."""
+    one = 1.0 + 0.0 * v[0]
+    size = np.sqrt(vdot(d, d))
+    creep = vdot(n, vcross(w, a))
+    for i in range(3):
+        row[T_SPEED + i] = v[i]
+    for k in range(6):
+        dx = unit_vector(k - 3, one)
+        ds, dt = slide_along(a, b, d, free_s, free_t, unit_vector(k, one), dx)
+        dd = vaxpy(ds, a, vaxpy(-dt, b, dx))
+        dn = vscale(1.0 / size, vaxpy(-vdot(n, dd), n, dd))
+        row[T_TURN + k] = vdot(dn, v) + ds * creep
+
+
+@routine
 def write_row(contact, work, table, number, k, m, depth, c, n, F):
-    """A row of the table of contacts for the points k and m, if they are near enough and if there is room."""
+    """A row of the table of contacts for the points k and m, if they are near enough and if there is room; its number, or −1."""
     if depth.real <= 0.0 and not -depth.real < work.message[MESSAGE_GAP].real:
-        return
+        return -1
     at = int(work.message[MESSAGE_COUNT].real)
     work.message[MESSAGE_COUNT] += 1.0
     if at >= table.shape[0]:
-        return
+        return -1
     row = table[at]
     row[T_CONTACT], row[T_FIRST], row[T_SECOND], row[T_GAP] = number, k, m, -depth
     for i in range(3):
         row[T_POINT + i] = c[i] - contact.ball[k, BALL_RADIUS] * n[i]
         row[T_NORMAL + i] = n[i]
         row[T_FORCE + i] = F[i]
+    return at
 
 
 @routine
