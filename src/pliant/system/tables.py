@@ -1,0 +1,85 @@
+"""The gradient of yᵀr with respect to every real number of the tables, and for which of them it is known.
+
+A design parameter p changes the packed tables F(p); with the gradient of yᵀr by F, which one sweep gives for all numbers at
+once, its derivative is ``gradient · dF/dp``, and dF/dp are differences of the assembly (`System.with_parameters`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..kernels import engine
+from ..kernels.groups import POSITION
+from ..kernels.layout import COLLOC, D_MASS, PAIR_LOADS, Tables
+from ..kernels.loads.efforts import Efforts
+from ..kernels.loads.internal import Internal
+from ..kernels.loads.tendons import Tendons
+from ..kernels.loads.wrenches import Wrenches
+from ..kernels.packing import Packed, view_of
+from .core import Array, Core, Inputs
+from .workspace import AS_DESCRIBED, Given
+
+__all__ = ["covered", "table_gradient"]
+
+_WEIGHTLESS = ("contact", "loops", "tendons")  # families with units whose forces do not depend on gravity
+
+
+def table_gradient(
+    system: Core,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    y: ArrayLike,
+    u: Inputs = None,
+    *,
+    given: Given = AS_DESCRIBED,
+) -> Array:
+    """∂(yᵀr)/∂F for all packed real tables F, in their order; entries that are not `covered` mean nothing.
+
+    Parameters
+    ----------
+    system : System
+    q, v, a, y : arrays (nq,), (nv,), (nv,), (nv,)
+        Coordinates, velocity, acceleration, weights of the residual.
+    u : inputs, optional
+    given : Given
+        What acts beside the inputs; the derivative by gravity is that by gravity times its factor.
+    """
+    gradient = np.zeros_like(system._pool.floats)
+    state = system.check_q(q), system.check_v("v", v), system.check_v("a", a), system.inputs(u)
+    system.run_job(engine.TABLES, *state, acceleration=system.check_v("y", y), tape=gradient, given=given)
+    return gradient
+
+
+def covered(system: Core) -> NDArray[np.bool_]:
+    """For which of the packed real tables `table_gradient` is the derivative; also true of numbers that change nothing.
+
+    Not covered are numbers of families that are units (contact, fluid, loops, user loads), of tendons if any is elastic, rubs or
+    leaves its rods, and of everything that moves steps if a load acts between two steps, or if its tangent is not exact.
+    """
+    model, loading = system._model, system._assembly.loading
+    known = np.ones(len(model.packed.floats), dtype=bool)
+    packed: Any = Packed(model.packed.ints, known, model.packed.buffer)  # type: ignore[arg-type]
+
+    def group(kind: Any) -> Any:
+        return view_of(packed, kind, False, POSITION[kind])
+
+    for family in loading.families:
+        tables = loading.tables[family.name]
+        if family.unit is not None and family.present(tables) and family.needs_unit(tables):
+            for array in view_of(packed, type(tables), False, model.positions[family.name]):
+                if array.dtype == bool:
+                    array[...] = False
+    working = {family.name for family in loading.working}
+    t = group(Tables)
+    t.gravity[:] = working <= set(_WEIGHTLESS)
+    if system.tables.flags[PAIR_LOADS] or "user" in working or np.any(system.tables.block[:, COLLOC] >= 0):
+        t.place[:] = t.phi[:] = t.colloc[:] = False
+        t.data[:, :D_MASS] = False
+    return known
+
+
+assert set(POSITION) >= {Tables, Internal, Tendons, Efforts, Wrenches}  # the groups that the sweep knows
