@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import engine
 from ..kernels.groups import POSITION
-from ..kernels.layout import COLLOC, D_MASS, PAIR_LOADS, Tables
+from ..kernels.layout import D_MASS, PAIR_LOADS, Tables
 from ..kernels.loads.efforts import Efforts
 from ..kernels.loads.internal import Internal
 from ..kernels.loads.tendons import Tendons
@@ -76,7 +76,7 @@ def covered(system: Core) -> NDArray[np.bool_]:
     working = {family.name for family in loading.working}
     t = group(Tables)
     t.gravity[:] = working <= set(_WEIGHTLESS)
-    if system.tables.flags[PAIR_LOADS] or "user" in working or np.any(system.tables.block[:, COLLOC] >= 0):
+    if system.tables.flags[PAIR_LOADS] or "user" in working:
         t.place[:] = t.phi[:] = t.colloc[:] = False
         t.data[:, :D_MASS] = False
     return known
