@@ -32,8 +32,8 @@ def table_gradient(
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
+    u: Inputs,
     y: ArrayLike,
-    u: Inputs = None,
     *,
     given: Given = AS_DESCRIBED,
 ) -> Array:
@@ -42,9 +42,11 @@ def table_gradient(
     Parameters
     ----------
     system : System
-    q, v, a, y : arrays (nq,), (nv,), (nv,), (nv,)
-        Coordinates, velocity, acceleration, weights of the residual.
-    u : inputs, optional
+    q, v, a : arrays (nq,), (nv,), (nv,)
+        Coordinates, velocity, acceleration.
+    u : inputs or None
+    y : array (nv,)
+        Weights of the residual.
     given : Given
         What acts beside the inputs; the derivative by gravity is that by gravity times its factor.
     """
