@@ -64,7 +64,7 @@ def covered(system: Core) -> NDArray[np.bool_]:
     """
     model, loading = system._model, system._assembly.loading
     known = np.ones(len(model.packed.floats), dtype=bool)
-    packed: Any = Packed(model.packed.ints, known, model.packed.buffer)  # type: ignore[arg-type]
+    packed: Any = Packed(model.packed.ints, known, model.packed.buffer)
 
     def group(kind: Any) -> Any:
         return view_of(packed, kind, False, POSITION[kind])
