@@ -158,6 +158,7 @@ class Work(NamedTuple):
     newton: F2  # (5, nv) scratch of the solvers
     sums: F1  # (12,) see `kinematics.totals`
     reverse: F2  # (steps + 1, REVERSE_WIDTH) scratch of `reverse`
+    virtual: F1  # (tendons,) likewise: virtual rates of lengths
     products: F2  # (4, nv) y and the products Kᵀy, Dᵀy, My that `reverse` leaves
 
 
@@ -228,5 +229,6 @@ def make_work(
         newton=zeros(5, nv),
         sums=zeros(12),
         reverse=zeros(steps + 1, REVERSE_WIDTH),
+        virtual=zeros(tendons),
         products=zeros(4, nv),
     )

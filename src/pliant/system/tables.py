@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..compile.family import Family
 from ..kernels import engine
 from ..kernels.groups import POSITION
-from ..kernels.layout import D_MASS, PAIR_LOADS, Tables
-from ..kernels.loads.efforts import Efforts
-from ..kernels.loads.internal import Internal
-from ..kernels.loads.tendons import Tendons
-from ..kernels.loads.wrenches import Wrenches
+from ..kernels.layout import D_MASS, Tables
+from ..kernels.loads.tendons import V_FRICTION
 from ..kernels.packing import Packed, view_of
 from .core import Array, Core, Inputs
 from .workspace import AS_DESCRIBED, Given
@@ -59,29 +57,25 @@ def table_gradient(
 def covered(system: Core) -> NDArray[np.bool_]:
     """For which of the packed real tables `table_gradient` is the derivative; also true of numbers that change nothing.
 
-    Not covered are numbers of families that are units (contact, fluid, loops, user loads), of tendons if any is elastic, rubs or
-    leaves its rods, and of everything that moves steps if a load acts between two steps, or if its tangent is not exact.
+    Not covered are numbers of families that are units (contact, fluid, loops, user loads; tendons if one rubs), gravity if such a
+    family may depend on it, and everything that moves steps if one of them couples steps, or has no exact tangent.
     """
     model, loading = system._model, system._assembly.loading
     known = np.ones(len(model.packed.floats), dtype=bool)
     packed: Any = Packed(model.packed.ints, known, model.packed.buffer)
-
-    def group(kind: Any) -> Any:
-        return view_of(packed, kind, False, POSITION[kind])
-
-    for family in loading.families:
-        tables = loading.tables[family.name]
-        if family.unit is not None and family.present(tables) and family.needs_unit(tables):
-            for array in view_of(packed, type(tables), False, model.positions[family.name]):
-                if array.dtype == bool:
-                    array[...] = False
-    working = {family.name for family in loading.working}
-    t = group(Tables)
-    t.gravity[:] = working <= set(_WEIGHTLESS)
-    if system.tables.flags[PAIR_LOADS] or "user" in working:
+    unknown = [family for family in loading.working if not _is_known(family, loading.tables[family.name])]
+    for family in unknown:
+        for array in view_of(packed, type(loading.tables[family.name]), False, model.positions[family.name]):
+            if array.dtype == bool:
+                array[...] = False
+    t = view_of(packed, Tables, False, POSITION[Tables])
+    t.gravity[:] = all(family.name in _WEIGHTLESS for family in unknown)
+    if any(family.name == "user" or family.couples(loading.tables[family.name]) for family in unknown):
         t.place[:] = t.phi[:] = t.colloc[:] = False
         t.data[:, :D_MASS] = False
     return known
 
 
-assert set(POSITION) >= {Tables, Internal, Tendons, Efforts, Wrenches}  # the groups that the sweep knows
+def _is_known(family: Family, tables: Any) -> bool:
+    """Whether the sweep knows a family that is a unit: tendons without friction."""
+    return family.name == "tendons" and not np.any(tables.value[:, V_FRICTION])

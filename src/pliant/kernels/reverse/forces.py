@@ -3,9 +3,8 @@
 Each force contributes φ = y·f, or φ = −⟨Ŷ, W⟩ for an applied wrench W; `gain` are tables of derivatives of the family.
 """
 
-from ..._jit import inline, routine
+from ..._jit import routine
 from ..algebra.dual import (
-    dadd,
     dcross,
     dscale,
     get3,
@@ -28,25 +27,6 @@ from ..algebra.manifold import POSE, VELOCITIES
 from ..layout import D_ROW, G_POSE, G_V, G_Y, H_Y, K_ROW, RE, VE
 from ..loads.efforts import E_GAIN, E_INPUT, E_KD, E_KP, E_LIMIT, E_LOWER, E_Q, E_STOP, E_UPPER, E_V, beyond, effort
 from ..loads.internal import FIRST, deviation, spring
-from ..loads.tendons import (
-    L_TENDON,
-    N0,
-    N_END,
-    N_FIRST,
-    N_PHI,
-    N_Q,
-    N_RANGE,
-    N_V,
-    P_PLACE,
-    P_SLOPE,
-    P_WEIGHT,
-    T_FORCE,
-    combine,
-    direction,
-    pull,
-    pulled,
-    strain_at,
-)
 from ..loads.wrenches import DIPOLE, IN_BODY, P_FORCE, P_INPUT, P_KIND, P_MOMENT, P_POS, P_ROT, P_STEP, wrench_at
 from .bodies import add3, add6
 
@@ -141,51 +121,6 @@ def effort_reverse(efforts, q, v, u, y, gain, products):
             own[E_UPPER] -= f * fs
         elif s < data[E_LOWER]:
             own[E_LOWER] -= f * fs
-
-
-# ---------------------------------------------------------------- tendons along rods
-
-
-@inline
-def add_values(node, phi, first, second, q, y, gain, products):
-    """At a node: what strain (first) and virtual strain (second) are owed, as products with Φᵀ and derivatives by Φ."""
-    o, q0, v0 = node[N_PHI], node[N_Q], node[N_V]
-    a = (first[0][0], first[0][1], first[0][2], first[1][0], first[1][1], first[1][2])
-    b = (second[0][0], second[0][1], second[0][2], second[1][0], second[1][1], second[1][2])
-    for c in range(6):
-        ac, bc = a[c], b[c]
-        for k in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
-            products[K_ROW, v0 + k] += ac * phi[o + k]
-            gain[o + k] += ac * q[q0 + k] + bc * y[v0 + k]
-
-
-@routine
-def tendon_reverse(tendons, work, q, y, gain):
-    """Stretches along rods at tensions that are inputs: φ = Σ T t̂·e with the virtual change e = σ̂ + κ̂×d of t."""
-    for m in range(tendons.node.shape[0]):
-        if not pulled(tendons, work, m):
-            continue
-        node = tendons.node[m]
-        xi, virtual = strain_at(tendons, m, q), combine(node, tendons.phi, y, node[N_V])
-        zero = vscale(0.0, xi[0])
-        first, second = (zero, zero), (zero, zero)
-        for p in range(node[N_FIRST], node[N_END]):
-            tension = work.tension[tendons.point[p, L_TENDON], T_FORCE] * work.factor[p]
-            if tension == 0.0:
-                continue
-            d, n, size = direction(xi, tendons.data[p])
-            e = vadd(virtual[1], vcross(virtual[0], d))
-            along = vdot(n, e)
-            f = pull(tendons, work, p)
-            z, fn = vscale(f / size, vaxpy(-along, n, e)), vscale(f, n)
-            own = gain.data[p]
-            own[P_WEIGHT] += tension * along
-            add3(own, P_PLACE, vadd(vcross(z, xi[0]), vcross(fn, virtual[0])))
-            add3(own, P_SLOPE, z)
-            first = dadd(first, (vcross(d, z), z))
-            second = dadd(second, (vcross(d, fn), fn))
-        add6(gain.strain[m], N0, first)
-        add_values(node, tendons.phi, first, second, q, y, gain.phi, work.products)
 
 
 # ---------------------------------------------------------------- wrenches on steps

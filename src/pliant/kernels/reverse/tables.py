@@ -6,6 +6,7 @@ wrench then says what it owes these and its own numbers, and one pass from the t
 """
 
 from ..._jit import routine
+from ..algebra.dual import get6, put6, swap
 from ..groups import (
     HAS_EFFORTS,
     HAS_TENDONS,
@@ -16,14 +17,15 @@ from ..groups import (
     unpack_tendons,
     unpack_wrenches,
 )
-from ..layout import FW, G_A, G_POSE, G_Y, H_Y, REVERSE_WIDTH, Y_ROW
+from ..layout import FW, G_A, G_POSE, G_Y, H_Y, NO, REVERSE_WIDTH, Y_ROW, YES
 from ..loads.tendons import set_plain_tensions
-from ..loads.together import ask_units, some_unit_knows
-from ..loads.units import FORCES, MATRICES
+from ..loads.together import ask_units_of, some_unit_knows
+from ..loads.units import FORCES, LENGTHS, MATRICES
 from ..recursion.forward import forward
 from .bodies import add_masses
-from .forces import effort_reverse, internal_reverse, matrix_reverse, tendon_reverse, wrench_reverse
+from .forces import effort_reverse, internal_reverse, matrix_reverse, wrench_reverse
 from .steps import block_reverse, virtual_motion
+from .tendons import tendon_reverse
 
 
 @routine
@@ -42,6 +44,13 @@ def start_sweep(work, y, scale):
 
 
 @routine
+def put_wrenches(work):
+    """The wrenches of units in `state` are what virtual twists are owed, so far."""
+    for i in range(work.state.shape[0] - 1):
+        put6(work.reverse[i], G_Y, swap(get6(work.state[i], FW)))
+
+
+@routine
 def add_units(work, loads, q, v, u):
     """Wrenches of units, and what they owe the steps on which they act."""
     for i in range(work.state.shape[0]):
@@ -50,13 +59,12 @@ def add_units(work, loads, q, v, u):
             for r in range(6):
                 work.load[i, r, c] = 0.0
                 work.bias[i, r, c] = 0.0
-    ask_units(loads, FORCES, q, v, u, work.zero)
-    ask_units(loads, MATRICES, q, v, u, work.zero)
-    for i in range(work.state.shape[0] - 1):
-        for c in range(3):
-            work.reverse[i, G_Y + c] = work.state[i, FW + 3 + c]
-            work.reverse[i, G_Y + 3 + c] = work.state[i, FW + c]
+    ask_units_of(loads, FORCES, NO, q, v, u, work.zero)
+    ask_units_of(loads, MATRICES, NO, q, v, u, work.zero)
+    put_wrenches(work)
     matrix_reverse(work)
+    ask_units_of(loads, FORCES, YES, q, v, u, work.zero)  # what else tendons owe is in `tendons`
+    put_wrenches(work)
 
 
 @routine
@@ -64,7 +72,7 @@ def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
     """gradient += scale ∂(yᵀr)/∂F, F the packed real tables; `system.tables.covered` says where that is complete.
 
     Gravity is `work.gravity`, whose derivative is that of `Tables.gravity`. work.products becomes scale times
-    y, (∂r/∂q)ᵀy, (∂r/∂v)ᵀy and (∂r/∂a)ᵀy, where the robot has no units that act on coordinates or between two steps.
+    y, (∂r/∂q)ᵀy, (∂r/∂v)ᵀy and (∂r/∂a)ᵀy, as far as the tables are covered.
     """
     ints, floats, _buffer = loads
     gain = unpack_tables(ints, gradient)
@@ -76,6 +84,9 @@ def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
         set_plain_tensions(unpack_tendons(ints, floats), work, u)
     if some_unit_knows(loads, FORCES):
         add_units(work, loads, q, v, u)
+    if ints[HAS_TENDONS] > 0:
+        elastic = some_unit_knows(loads, LENGTHS)
+        tendon_reverse(unpack_tendons(ints, floats), work, q, v, u, y, elastic, unpack_tendons(ints, gradient))
     if ints[HAS_WRENCHES] > 0:
         wrench_reverse(unpack_wrenches(ints, floats), work, u, unpack_wrenches(ints, gradient))
     add_masses(t, work, gain)
@@ -85,7 +96,5 @@ def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
     for k in range(3):
         gain.gravity[k] -= last[G_A + k]
     internal_reverse(c, work, q, v, y, unpack_internal(ints, gradient))
-    if ints[HAS_TENDONS] > 0:
-        tendon_reverse(unpack_tendons(ints, floats), work, q, y, unpack_tendons(ints, gradient))
     if ints[HAS_EFFORTS] > 0:
         effort_reverse(unpack_efforts(ints, floats), q, v, u, y, unpack_efforts(ints, gradient), work.products)
