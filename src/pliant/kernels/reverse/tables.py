@@ -1,4 +1,4 @@
-"""The gradient of φ = yᵀr(q, v, a, u) with respect to all real tables of a robot, at the cost of a few residuals.
+"""The gradient of φ = yᵀr(q, v, a, u) with respect to all real tables of a robot, at the cost of two residuals (MATH §7).
 
 r is a sum of wrenches on steps, each projected with the step's Jacobian, so that φ = Σ ⟨Ŷ, W⟩ with the virtual twists
 Ŷ = J y, and of forces on coordinates. A forward pass finds poses, twists, accelerations and virtual twists of all steps; every
@@ -72,7 +72,8 @@ def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
     """gradient += scale ∂(yᵀr)/∂F, F the packed real tables; `system.tables.covered` says where that is complete.
 
     Gravity is `work.gravity`, whose derivative is that of `Tables.gravity`. work.products becomes scale times
-    y, (∂r/∂q)ᵀy, (∂r/∂v)ᵀy and (∂r/∂a)ᵀy, as far as the tables are covered.
+    y, (∂r/∂q)ᵀy, (∂r/∂v)ᵀy and (∂r/∂a)ᵀy; the first two are complete if no load couples steps in a way that is not covered,
+    and of spectral rods they are derivatives of r itself, not the collocated tangents of MATH §6.
     """
     ints, floats, _buffer = loads
     gain = unpack_tables(ints, gradient)
