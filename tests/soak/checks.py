@@ -191,6 +191,52 @@ def motion(system: pl.System, seed: int) -> None:
         need(told, f"energy grew silently by {growth:.2e} J of {swing:.2e} J ({run.statistics})")
 
 
+def gradients(system: pl.System, seed: int) -> None:
+    """Derivatives of a few steps by inputs, start and a parameter: backwards as forwards, and against differences."""
+    rng = np.random.default_rng(seed)
+    rest = pl.solve_statics(system)
+    start, scale = rest.q if rest.success else system.neutral(), system.internal.scale
+    low, high = system.input_bounds
+    U = np.tile(np.clip(rng.uniform(0.1, 1.0, size=system.nu), low, high), (4, 1))
+    dq, dv = 0.1 * np.where(system.known, 0.0, scale) * rng.normal(size=(2, system.nv))
+    dU = 0.1 * U * rng.normal(size=U.shape)
+    names = [name for name, x in system.parameters.items() if x != 0.0]
+    name = names[int(rng.integers(len(names)))]
+    x = system.parameters[name]
+
+    def go(s: float) -> pl.Rollout:
+        robot = system.with_parameters({name: x * (1 + s)}) if s else system
+        moved = system.integrate(start, s * dq)
+        return pl.rollout(robot, U + s * dU, step=2e-3, start=moved, velocity=(1 + s) * dv, tolerance=1e-13)
+
+    try:
+        run, (a, b, c, d) = go(0.0), (go(s * 1e-5) for s in (-2, -1, 1, 2))
+    except (pl.RolloutError, ValueError):  # too hard for such a step, or the parameter cannot move
+        return
+    rows = [rng.normal(size=(len(run.t), n)) for n in (system.nv, system.nv, system.nu)]
+    rows[0] /= scale
+    rows[1] /= scale
+    spectral = len(system.tables.colloc) > 0
+    try:
+        back = run.pull(*rows)
+    except ValueError:
+        need(spectral, "there is no gradient")
+        return
+    parts = [np.vdot(back.u, dU), back.start @ dq, back.velocity @ dv, back[name] * x]
+    size = float(np.abs(parts).max(initial=1e-300))
+
+    def judged(other: pl.Rollout) -> float:
+        away = np.array([system.difference(p, q) for p, q in zip(run.q, other.q)])
+        return float(np.vdot(rows[0], away) + np.vdot(rows[1], other.v) + np.vdot(rows[2], other.u))
+
+    slope = (judged(a) - 8 * judged(b) + 8 * judged(c) - judged(d)) / 12e-5
+    need(abs(slope - sum(parts)) < 1e-5 * size, f"the gradient is {sum(parts)}, differences are {slope} ({name})")
+    if not spectral:
+        ahead = run.push(u=dU, start=dq, velocity=dv, parameters={name: x})
+        slope = sum(float(np.vdot(w, change)) for w, change in zip(rows, ahead))
+        need(abs(slope - sum(parts)) < 1e-6 * size, f"backwards {sum(parts)}, forwards {slope} ({name})")
+
+
 def files(system: pl.System, seed: int) -> None:
     """A model file gives the same robot, a result file the same result, and a run goes on from it, all to the last bit."""
     robot = system.robot
@@ -215,5 +261,5 @@ def files(system: pl.System, seed: int) -> None:
 
 
 CHECKS: dict[str, Callable[[pl.System, int], None]] = {
-    check.__name__: check for check in (finite_answers, tangents, dynamics, power, statics, motion, files)
+    check.__name__: check for check in (finite_answers, tangents, dynamics, power, statics, motion, gradients, files)
 }

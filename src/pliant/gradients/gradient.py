@@ -14,7 +14,7 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
 from ..model.validate import unknown_name
 from ..system import Given, System
-from ..system.tables import covered
+from ..system.tables import covered, products_known
 from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
@@ -96,6 +96,11 @@ class Adjoint:
     """
 
     def __init__(self, run: Rollout, q: Array, v: Array) -> None:
+        if len(run.system.tables.colloc) and not products_known(run.system):
+            raise ValueError(
+                f"{run.system.name!r} has spectral rods together with loops, friction of tendons, contact between parts or loads of your own: its "
+                "derivatives would be inexact, since tangents of spectral rods are those of their collocation. Use integration='magnus'."
+            )
         self.run, self._slopes = run, (q, v)
         system, plan, nu = run.system, run.plan, run.system.nu
         self.u, self.tau = np.zeros_like(run.U), np.zeros_like(plan.tau)

@@ -18,7 +18,8 @@ __all__ = ["ParameterGradient", "difference", "neighbours", "table_change"]
 Array = NDArray[np.float64]
 Value = TypeVar("Value", float, Array)
 
-RELATIVE = 1e-5  # step of differences, of the parameter or of its natural size: far below what is pressed in where robots touch
+RELATIVE = 1e-4  # step of differences, of the parameter or of its natural size
+TOUCHING = 1e-5  # the same for robots that touch something: far below what is pressed in
 # weights of fourth order, by the number of steps; from one side where the other is not allowed (a negative mass, a cable outside its rod)
 CENTRAL = {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}
 UP = {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
@@ -31,7 +32,8 @@ def step_of(system: System, parameter: Parameter) -> float:
     usual = {"m": 0.1 * size, "m²": 1e-3 * size**2, "rad/m": 1.0 / size, "1/m": 1.0 / size, "m/s²": 10.0, "m/s": 1.0}
     natural = usual.get(parameter.unit, 1.0)
     value = abs(parameter.value)
-    return RELATIVE * (value if value > 1e-3 * natural or (value > 0 and parameter.unit not in usual) else natural)
+    share = TOUCHING if system._robot.contacts else RELATIVE
+    return share * (value if value > 1e-3 * natural or (value > 0 and parameter.unit not in usual) else natural)
 
 
 def _extent(system: System) -> float:

@@ -20,7 +20,7 @@ from ..kernels.packing import Packed, view_of
 from .core import Array, Core, Inputs
 from .workspace import AS_DESCRIBED, Given
 
-__all__ = ["covered", "table_gradient"]
+__all__ = ["covered", "products_known", "table_gradient"]
 
 _WEIGHTLESS = ("contact", "loops", "tendons")  # families with units whose forces do not depend on gravity
 
@@ -74,6 +74,13 @@ def covered(system: Core) -> NDArray[np.bool_]:
         t.place[:] = t.phi[:] = t.colloc[:] = False
         t.data[:, :D_MASS] = False
     return known
+
+
+def products_known(system: Core) -> bool:
+    """Whether the sweep's products (∂r/∂q)ᵀy and (∂r/∂v)ᵀy are complete: no load couples steps in a way that it does not know."""
+    model = system._model
+    packed: Any = Packed(model.packed.ints, covered(system), model.packed.buffer)
+    return bool(np.all(view_of(packed, Tables, False, POSITION[Tables]).place))
 
 
 def _is_known(family: Family, tables: Any) -> bool:
