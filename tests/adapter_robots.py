@@ -42,6 +42,22 @@ def floating() -> pl.Robot:
     return robot
 
 
+def closed() -> pl.Robot:
+    """A four-bar linkage with an elastic rod, driven by a motor."""
+    robot = pl.Robot("four-bar")
+    crank = robot.add_body("crank", joint=pl.Revolute("y"), shape=pl.Box(0.1, 0.01, 0.01), mass=0.1, com=(0.05, 0, 0))
+    rod = robot.add_rod(
+        "rod", parent=crank, offset=(0.1, 0, 0), joint=pl.Revolute("y"), length=0.2, section=pl.Circle(0.01),
+        material=SILICONE, strains=pl.Strains(bending_y=1), points=4,
+    )  # fmt: skip
+    side = robot.add_body(
+        "side", offset=(0.25, 0, 0), joint=pl.Revolute("y"), shape=pl.Box(0.12, 0.01, 0.01), mass=0.1, com=(0.06, 0, 0)
+    )
+    robot.add_loop("pin", rod.tip, side.at((0.12, 0, 0)), joint=pl.Revolute("y"))
+    robot.add_motor("motor", crank)
+    return robot
+
+
 def state(system: pl.System, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """A start with velocity."""
     rng = np.random.default_rng(seed)

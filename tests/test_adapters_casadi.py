@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pliant as pl
-from adapter_robots import arm, compiled_only, floating, nothing_compiled, state
+from adapter_robots import arm, closed, compiled_only, floating, nothing_compiled, state
 
 casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
 adapter = pytest.importorskip("pliant.casadi", exc_type=ImportError)
@@ -45,6 +47,18 @@ def test_a_step_and_its_jacobian(system, steps):
         np.testing.assert_allclose(J, expected, atol=1e-6 * np.abs(expected).max())
     assert F.name_in() == ["x", "u"]
     assert F.name_out() == ["end"]
+
+
+def test_a_step_of_a_closed_robot():
+    """From any state: its loops are closed first."""
+    system = closed().compile()
+    rest = pl.solve_statics(system)
+    rng = np.random.default_rng(2)
+    x, u = np.concatenate([rest.q, np.zeros(system.nv)]) + 0.02 * rng.normal(size=2 * system.nv), np.array([0.01])
+    F = adapter.step_map(system, step=0.005, steps=2)
+    for k, J in enumerate(jacobians(F, x, u)):
+        expected = differences(F, (x, u), k)
+        np.testing.assert_allclose(J, expected, atol=1e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("adrift", [False, True])
@@ -91,6 +105,15 @@ def test_reaching_a_point_by_multiple_shooting(system):
     assert np.abs(run.v[-1]).max() < 1e-3
 
 
+def test_what_cannot_be_computed_is_nan(system, monkeypatch):
+    F = adapter.step_map(system, step=0.01)
+    far = np.full(2 * system.nv, 1e6)
+    assert np.all(np.isnan(np.array(F(far, [1.0, 1.0]))))
+    assert all(np.all(np.isnan(J)) for J in jacobians(F, far, np.ones(2)))
+    monkeypatch.setattr(adapter, "solve_statics", lambda *x: replace(pl.solve_statics(*x), success=False))
+    assert np.all(np.isnan(np.array(adapter.static_map(system, "arm.tip")([3.0, 1.0]))))
+
+
 def test_inverse_statics(system):
     p, u = adapter.static_map(system, "arm.tip"), casadi.MX.sym("u", 2)
     solver = ipopt(u, casadi.sumsqr(u), 10 * p(u)[1:])
@@ -114,7 +137,11 @@ def test_nothing_is_compiled_for_arrays_of_other_kinds(system):
 def test_refusals(system):
     with pytest.raises(ValueError, match=r"'floating' has coordinates that are no plain numbers .* 'base', 'ball'"):
         adapter.step_map(floating().compile(), step=0.01)
-    with pytest.raises(TypeError, match="step_map has no option 'motion'"):
+    robot = arm()
+    robot.add_tendon("held", robot.link("arm"), z=-0.01, control="length")
+    with pytest.raises(ValueError, match=r"has prescribed motion \('held'\), which is no function of a state"):
+        adapter.step_map(robot.compile(), step=0.01)
+    with pytest.raises(TypeError, match="option 'motion' is unknown here; there are method, tau"):
         adapter.step_map(system, step=0.01, motion={})
     with pytest.raises(ValueError, match="step"):
         adapter.step_map(system, step=-0.01)

@@ -183,6 +183,8 @@ def test_refusals(system):
         motion(inputs(), np.zeros(3))
     with pytest.raises(KeyError, match=r"arm\.young"):
         motion(inputs(), parameters={"arm.yung": 1e6})
+    with pytest.raises(TypeError, match="option 'tolerancee' is unknown here; there are step, duration"):
+        adapter.rollout(system, step=0.01, tolerancee=1.0)
     with pytest.raises(ValueError, match="subdivide = True is not possible in JAX"):
         adapter.rollout(system, step=0.01, subdivide=True)
     with pytest.raises(ValueError, match="'reverse', 'forward'"):

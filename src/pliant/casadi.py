@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .analysis.linear import static_jacobian
-from .gradients.arrays import Recent
+from .gradients.arrays import Recent, check_options
 from .gradients.coordinates import position_slopes
-from .gradients.rollout import rollout
+from .gradients.rollout import Rollout, rollout
+from .gradients.tangent import Direction, push
 from .model.validate import integer, positive
+from .solve.equilibrium import Equilibrium
 from .solve.statics import solve_statics
 from .system import FrameLike, System, needs_system
 
@@ -37,7 +39,8 @@ class Map(casadi.Callback):
     """A function of vectors with its exact Jacobian, as a function of CasADi; call it with numbers or symbols.
 
     CasADi does not keep it alive: hold on to it as long as anything that was made of it is in use. It has no second derivatives, so that an optimiser
-    needs an approximation of the Hessian, as Ipopt has (``"ipopt.hessian_approximation": "limited-memory"``).
+    needs an approximation of the Hessian, as Ipopt has (``"ipopt.hessian_approximation": "limited-memory"``). Where nothing can be computed (a step that
+    Newton's iteration does not get through, no equilibrium) the value is NaN, for which optimisers shorten their step.
     """
 
     def __init__(
@@ -79,7 +82,10 @@ class Map(casadi.Callback):
 
     def eval(self, arguments: list[Any]) -> list[Any]:
         """The value."""
-        return [self.value(*map(_column, arguments))]
+        try:
+            return [self.value(*map(_column, arguments))]
+        except ArithmeticError:
+            return [np.full(self.result[1], np.nan)]
 
     def has_jacobian(self) -> bool:
         """There is one."""
@@ -99,7 +105,7 @@ class _Jacobian(casadi.Callback):
     ) -> None:
         casadi.Callback.__init__(self)
         self.sizes, self.rows, self.slopes = of.given.sizes, of.result[1], of.slopes
-        self.names = inames, onames
+        self.names, self.recent = (inames, onames), Recent(1)  # blocks are often asked for one after the other
         self.construct(name, options)
 
     def get_n_in(self) -> int:
@@ -128,11 +134,16 @@ class _Jacobian(casadi.Callback):
 
     def eval(self, arguments: list[Any]) -> list[Any]:
         """The blocks."""
-        return list(self.slopes(*map(_column, arguments[: len(self.sizes)])))
+        given = [_column(x) for x in arguments[: len(self.sizes)]]
+        try:
+            return list(self.recent.of(tuple(x.tobytes() for x in given), lambda: self.slopes(*given)))
+        except ArithmeticError:
+            return [np.full((self.rows, size), np.nan) for size in self.sizes]
 
 
 def step_map(system: System, *, step: float, steps: int = 1, name: str = "step", keep: int = 64, **options: Any) -> Map:
-    """The state x₁ = F(x₀, u) after one step, or a few, with inputs held, for robots without spherical and free joints.
+    """The state x₁ = F(x₀, u) after one step, or a few, with inputs held, for robots without spherical and free joints and
+    prescribed motion. Loops of x₀ are closed first.
 
     Parameters
     ----------
@@ -173,28 +184,21 @@ def step_map(system: System, *, step: float, steps: int = 1, name: str = "step",
     needs_system("step_map", system)
     _plain(system, "step_map")
     nv, duration = system.nv, positive("step", step, unit="s") * integer("steps", steps, minimum=1)
-    for option in ("duration", "inputs", "knots", "motion", "start", "velocity", "subdivide"):
-        if option in options:
-            raise TypeError(f"step_map has no option {option!r}: the state and held inputs are its arguments.")
+    check_options(options, ("method", "tau", "t0", "tolerance"))
     recent = Recent(integer("keep", keep, minimum=1))
 
-    def run(x: Array, u: Array) -> Any:
-        key = x.tobytes(), u.tobytes()
-        found = recent.get(key)
-        if found is None:
-            found = rollout(system, u[None], step=step, duration=duration, start=x[:nv], velocity=x[nv:], **options)
-            recent.put(key, found)
-        return found
+    def run(x: Array, u: Array) -> Rollout:
+        def compute() -> Rollout:
+            return rollout(system, u[None], step=step, duration=duration, start=x[:nv], velocity=x[nv:], **options)
+
+        return recent.of((x.tobytes(), u.tobytes()), compute)
 
     def value(x: Array, u: Array) -> Array:
         found = run(x, u)
         return np.concatenate([found.q[-1], found.v[-1]])
 
     def slopes(x: Array, u: Array) -> tuple[Array, Array]:
-        by_x, by_u = np.eye(2 * nv), np.zeros((2 * nv, system.nu))
-        for A, B in zip(*run(x, u).maps()):
-            by_x, by_u = A @ by_x, A @ by_u + B
-        return by_x, by_u
+        return _chained(run(x, u)) if not system.loop_rows else _pushed(run(x, u))
 
     return Map(name, _Side(("x", "u"), (2 * nv, system.nu)), ("end", 2 * nv), value, slopes)
 
@@ -214,21 +218,15 @@ def position_map(system: System, frame: FrameLike, *, name: str = "position") ->
 
 
 def static_map(system: System, frame: FrameLike, *, name: str = "static", keep: int = 64, **options: Any) -> Map:
-    """Position of a frame in equilibrium [m], (3,), as a function of the inputs u (nu,); options as in `pliant.solve_statics`.
-
-    Inputs for which no equilibrium is found are an error.
-    """
+    """Position of a frame in equilibrium [m], (3,), as a function of the inputs u (nu,); options as in `pliant.solve_statics`."""
     needs_system("static_map", system)
     system.place(frame)
     recent = Recent(integer("keep", keep, minimum=1))
 
-    def rest(u: Array) -> Any:
-        found = recent.get(u.tobytes())
-        if found is None:
-            found = solve_statics(system, u, **options)
-            if not found.success:
-                raise ArithmeticError(f"static_map: no equilibrium for u = {u.tolist()}: {found.message}")
-            recent.put(u.tobytes(), found)
+    def rest(u: Array) -> Equilibrium:
+        found = recent.of(u.tobytes(), lambda: solve_statics(system, u, **options))
+        if not found.success:
+            raise ArithmeticError(f"static_map: no equilibrium for u = {u.tolist()}: {found.message}")
         return found
 
     def value(u: Array) -> Array:
@@ -240,12 +238,34 @@ def static_map(system: System, frame: FrameLike, *, name: str = "static", keep: 
     return Map(name, _Side(("u",), (system.nu,)), ("position", 3), value, slopes)
 
 
+def _chained(run: Rollout) -> tuple[Array, Array]:
+    """Derivatives of the last state by the first, and by inputs that are held."""
+    by_x, by_u = np.eye(2 * run.system.nv), np.zeros((2 * run.system.nv, run.system.nu))
+    for A, B in zip(*run.maps()):
+        by_x, by_u = A @ by_x, A @ by_u + B
+    return by_x, by_u
+
+
+def _pushed(run: Rollout) -> tuple[Array, Array]:
+    """The same for robots with loops, which are closed before the first step."""
+    nv, nu = run.system.nv, run.system.nu
+    directions = [Direction(start=e) for e in np.eye(nv)] + [Direction(velocity=e) for e in np.eye(nv)]
+    found = push(run, directions + [Direction(u=e[None]) for e in np.eye(nu)])
+    J = np.array([np.concatenate([change.q[-1], change.v[-1]]) for change in found]).T
+    return J[:, : 2 * nv], J[:, 2 * nv :]
+
+
 def _plain(system: System, function: str) -> None:
     if system.manifold_joints:
         links = ", ".join(repr(link.name) for link in system.robot.links if link.joint.group is not None)
         raise ValueError(
             f"{function}: {system.name!r} has coordinates that are no plain numbers (nq = {system.nq}, nv = {system.nv}): spherical or free joints of "
             f"{links}. Use joints of one axis, such as a chain of Revolute and Prismatic, or pliant.torch or pliant.jax."
+        )
+    if system.told:
+        raise ValueError(
+            f"{function}: {system.name!r} has prescribed motion ({', '.join(map(repr, system.told))}), which is no function of a state. "
+            "Drive it by motors and tensions, or use pliant.torch or pliant.jax with motion=."
         )
 
 

@@ -58,7 +58,7 @@ def rollout(
     function
         ``f(U, start=None, velocity=None, parameters=None)`` → q (n + 1, nq), v (n + 1, nv), with inputs U (m, nu), start (nq,), velocity (nv,)
         and parameters (`System.parameters`) as a dict of numbers by name. Quaternions of a start count as rotations, whatever their length.
-        With `jax.vmap` one motion is computed after the other.
+        What is prescribed has no derivative by it. With `jax.vmap` one motion is computed after the other.
 
     Examples
     --------
@@ -145,12 +145,7 @@ class _Host:
 
     def motion(self, names: tuple[str, ...], at: Point) -> Rollout:
         """The motion, unless it was just computed."""
-        key = names, at.key()
-        run = self.recent.get(key)
-        if run is None:
-            run = self.function.run(names, at)
-            self.recent.put(key, run)
-        return run
+        return self.recent.of((names, at.key()), lambda: self.function.run(names, at))
 
     def run(self, names: tuple[str, ...], *given: Array) -> tuple[Any, Any]:
         """(q, v)."""

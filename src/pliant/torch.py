@@ -57,7 +57,7 @@ def rollout(
         Design parameters (`System.parameters`) to be changed, and differentiated by; their derivatives take four evaluations of the
         equations each.
     start : tensor (nq,), or as in `rollout`
-        Quaternions count as rotations, whatever their length.
+        Quaternions count as rotations, whatever their length. What is prescribed has no derivative by it.
     velocity : tensor (nv,), optional
     **options
         Others of `rollout`: ``step`` at least.
@@ -175,7 +175,9 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Any:
         """There is none."""
-        raise NotImplementedError("pliant.torch has no second derivatives: differentiate once, without create_graph, and take differences of gradients.")
+        raise NotImplementedError(
+            "pliant.torch has no second derivatives: differentiate once, without create_graph, and take differences of gradients."
+        )
 
     @staticmethod
     def jvp(ctx: Any, *changes: Tensor) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..system import System, needs_system
 from .coordinates import change_along, change_of_entries, slopes_along, slopes_by_entries, unit
 from .rollout import Rollout, rollout
 
-__all__ = ["MotionFunction", "Point", "Recent", "copied"]
+__all__ = ["OPTIONS", "MotionFunction", "Point", "Recent", "check_options", "copied"]
 
 Array = NDArray[np.float64]
 
@@ -34,6 +35,21 @@ class Point(NamedTuple):
         return tuple((x.shape, x.tobytes()) for x in self)
 
 
+OPTIONS = tuple(
+    name
+    for name, x in signature(rollout).parameters.items()
+    if x.kind is x.KEYWORD_ONLY and name not in ("start", "velocity")
+)
+"""Those of `rollout` that are no arguments of the function that it is."""
+
+
+def check_options(options: Iterable[str], allowed: Iterable[str]) -> None:
+    """Error unless `rollout` is given options that it has."""
+    for name in options:
+        if name not in allowed:
+            raise TypeError(f"option {name!r} is unknown here; there are {', '.join(allowed)}.")
+
+
 def copied(x: Any) -> Array:
     """A copy as a writeable array of C order, for which kernels are compiled."""
     return np.array(x, dtype=np.float64, order="C")
@@ -46,19 +62,18 @@ class Recent:
         self.keep, self.lock = keep, threading.Lock()
         self.found: OrderedDict[Any, Any] = OrderedDict()
 
-    def get(self, key: Any) -> Any:
-        """What was put, or None."""
+    def of(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The result that belongs to a key, computed if it is not kept; the oldest is forgotten."""
         with self.lock:
             if key in self.found:
                 self.found.move_to_end(key)
-            return self.found.get(key)
-
-    def put(self, key: Any, value: Any) -> None:
-        """Keep a result, and forget the oldest."""
+                return self.found[key]
+        value = compute()
         with self.lock:
             self.found[key] = value
             while len(self.found) > self.keep:
                 self.found.popitem(last=False)
+        return value
 
 
 class MotionFunction:
@@ -77,6 +92,7 @@ class MotionFunction:
 
     def __init__(self, system: System, start: Any, velocity: Any, options: Mapping[str, Any]) -> None:
         needs_system("rollout", system)
+        check_options(options, OPTIONS)
         self.system, self.options = system, dict(options)
         self.start, self.velocity, self.options["t0"] = initial_state(system, start, velocity, self.options.get("t0"))
 
