@@ -20,6 +20,7 @@ from .analysis.matrices import (
 from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
+from .gradients.statics import StaticGradient, static_gradient
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -171,6 +172,7 @@ __all__ = [
     "SpecialPoint",
     "Sphere",
     "Spherical",
+    "StaticGradient",
     "Stepped",
     "Still",
     "Stop",
@@ -206,6 +208,7 @@ __all__ = [
     "simulate",
     "solve_inputs",
     "solve_statics",
+    "static_gradient",
     "static_jacobian",
     "studio",
     "trace_equilibria",

@@ -154,7 +154,7 @@ def _state(
     return q, np.zeros(system.nv) if v is None else system.check_v("v", v), inputs, forces
 
 
-def _at_rest(
+def at_rest(
     system: System, state: Equilibrium | ArrayLike, u: Inputs, tau: ArrayLike | None
 ) -> tuple[Array, Array, Array, Given]:
     """Coordinates, inputs, further forces and what acts with the forces of loops, about which a robot is at rest."""
@@ -277,7 +277,7 @@ def modes(
     >>> print(modes.frequencies.round(2), "Hz", modes.damping_ratios.round(2))
     [1.14 1.23] Hz [0.07 0.06]
     """
-    q, inputs, forces, given = _at_rest(system, state, u, tau)
+    q, inputs, forces, given = at_rest(system, state, u, tau)
     v = np.zeros(system.nv)
     K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
     M = system.mass_matrix(q)
@@ -364,7 +364,7 @@ def static_jacobian(
     8.9 mm upwards per newton
     """
     choice("reference", reference, ("body", "world"))
-    q, inputs, forces, given = _at_rest(system, state, u, tau)
+    q, inputs, forces, given = at_rest(system, state, u, tau)
     v = np.zeros(system.nv)
     K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)

@@ -29,6 +29,9 @@ class Sizes(NamedTuple):
     replay: bool = False
 
 
+STATES_ONLY = Sizes()
+
+
 class Memory:
     """Tape, record and lever of n steps as flat arrays, with a workspace of their own.
 
@@ -45,7 +48,7 @@ class Memory:
     LIMIT = 16  # iterations
 
     def __init__(
-        self, system: System, tableau: Tableau, steps: int, sizes: Sizes = Sizes(), *, tolerance: float = 1e-12
+        self, system: System, tableau: Tableau, steps: int, sizes: Sizes = STATES_ONLY, *, tolerance: float = 1e-12
     ) -> None:
         self.system, self.tableau, self.steps = system, tableau, steps
         self._S, tree = step_storage(system, "auto")
@@ -112,6 +115,7 @@ class Memory:
         back, again = self.steps if sizes.adjoint else 0, self.steps if sizes.replay else 0
         linear = nv if sizes.adjoint or k else 0  # matrices of a stage
         joints = len(self.system.internal.spatial)
+        reals = len(self.space.packed[1]) if sizes.adjoint else 0
         return Lever(
             q=np.zeros((back + 1, nv)),
             v=np.zeros((back + 1, nv)),
@@ -122,6 +126,8 @@ class Memory:
             rate=np.zeros((back + 1, m)),
             along=np.zeros((back + 1, 2, nv)),
             start=np.zeros((2, nv)),
+            tables=np.zeros(reals),
+            spare=np.zeros(reals if len(self.system.tables.colloc) else 0),
             dq=np.zeros((k, nv)),
             dv=np.zeros((k, nv)),
             du=np.zeros((k, s, nu + nv)),
@@ -181,10 +187,18 @@ class Memory:
         return int(status)
 
     def take(self, record: Record, n: int) -> None:
-        """Copy the first n steps of the record of another memory; as many as this one has."""
-        for name, mine, other in zip(Record._fields, self.record, record):
-            more = 1 if name in ("t", "q", "v", "push") else 0
-            mine[...] = other if name.startswith("begin") else other[: n + more]
+        """Copy the first n steps of the record of another memory, with their times and the start."""
+        self.take_first(record, n)
+        self.record.t[: n + 1] = record.t[: n + 1]
+        self.record.known[:n] = record.known[:n]
+        self.record.begin_q[:], self.record.begin_v[:] = record.begin_q, record.begin_v
+
+    def take_first(self, record: Record, n: int) -> None:
+        """Copy what the first n steps of another record found."""
+        for name in ("inputs", "a", "force", "hold"):
+            getattr(self.record, name)[:n] = getattr(record, name)[:n]
+        for name in ("q", "v", "push"):
+            getattr(self.record, name)[: n + 1] = getattr(record, name)[: n + 1]
 
 
 def _dimensions(name: str) -> int:

@@ -59,6 +59,11 @@ def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
 
 
 def _memory(run: Rollout, directions: int) -> Memory:
+    if len(run.system.tables.colloc):
+        raise ValueError(
+            f"{run.system.name!r} has rods with collocated integration, whose tangents are those of the collocation: derivatives forwards would be "
+            "inexact. Use gradient or pull, which are exact, or compile with integration='magnus'."
+        )
     memory = Memory(run.system, run.plan.tableau, len(run), Sizes(directions=directions))
     memory.take(run.memory.record, len(run))
     memory.space.prepare(Given())
@@ -68,7 +73,9 @@ def _memory(run: Rollout, directions: int) -> Memory:
 def _step(run: Rollout, memory: Memory, k: int) -> None:
     memory.p[slots.MARCH_FIRST] = k
     if memory.run(engine.PUSH) != CONVERGED:
-        raise ArithmeticError(f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative.")
+        raise ArithmeticError(
+            f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative."
+        )
 
 
 def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
@@ -82,7 +89,7 @@ def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
     for i, direction in enumerate(directions):
         U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
         coefficients = plan.schedule.coefficients(U)
-        changes.append((stages @ coefficients).reshape(n, -1, nu))
+        changes.append((stages @ coefficients).reshape(n, len(plan.tableau.c), nu))
         replays.append(_replayed(run, direction.parameters) if direction.parameters else None)
         for out, given in ((lever.dq, direction.start), (lever.dv, direction.velocity)):
             out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
@@ -102,11 +109,11 @@ def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
         _outside(lever, replays, k + 1)
         _step(run, memory, k)
         q[:, k + 1], v[:, k + 1] = lever.dq, lever.dv
-    out = []
+    found: list[Variation] = []
     for i, direction in enumerate(directions):
         U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
-        out.append(Variation(q[i], v[i], np.asarray(rows @ plan.schedule.coefficients(U))))
-    return out
+        found.append(Variation(q[i], v[i], np.asarray(rows @ plan.schedule.coefficients(U))))
+    return found
 
 
 def _outside(lever: object, replays: list[_Replayed | None], k: int) -> None:

@@ -1,0 +1,192 @@
+"""`static_gradient`: gradients of equilibria, by inputs, prescribed motions and every parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.linear import at_rest
+from ..model.validate import unknown_name
+from ..solve.equilibrium import Equilibrium
+from ..solve.stability import free_directions, name_directions, neutral_directions
+from ..system import System, needs_system
+from ..system.forces import free_rows, independent
+from .costs.cost import CostValue, as_cost
+from .costs.states import States
+from .parameters import ParameterGradient, difference
+
+__all__ = ["StaticGradient", "static_gradient"]
+
+Array = NDArray[np.float64]
+
+
+class StaticGradient:
+    """The gradient of a cost by all that an equilibrium depends on.
+
+    Attributes
+    ----------
+    value : float
+        The cost.
+    terms : dict
+        Values of its terms by name.
+    u : ndarray (nu,)
+        By the inputs; zero for tensions that a prescribed length decides.
+    tau : ndarray (nv,)
+        By the further generalised forces.
+    motion : dict
+        By what is prescribed, by name: lengths of tendons [1/m], coordinates of joints (n,) (along the manifold), of loops (n,).
+    parameters : mapping
+        By the parameters of the description (`System.parameters`), by name.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        found: CostValue,
+        u: Array,
+        tau: Array,
+        motion: dict[str, Any],
+        derive: Callable[[str], float],
+    ) -> None:
+        self.value, self.terms = found.value, found.terms
+        self.u, self.tau, self.motion = u, tau, motion
+        self.parameters = ParameterGradient(system, derive)
+        self._names = system.input_names
+
+    def __getitem__(self, name: str) -> Any:
+        """The derivative by an input, something prescribed, or a parameter, by name."""
+        if name in self.motion:
+            return self.motion[name]
+        if name in self._names:
+            return float(self.u[self._names.index(name)])
+        if name not in self.parameters:
+            raise unknown_name("parameter or input", name, [*self._names, *self.motion, *self.parameters])
+        return self.parameters[name]
+
+    def __repr__(self) -> str:
+        """The value, and the derivatives by inputs."""
+        shown = ", ".join(f"{name} {x:.3g}" for name, x in zip(self._names, self.u))
+        return f"<gradient of {self.value:.6g}{'; ' if shown else ''}{shown}>"
+
+
+def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGradient:
+    """The gradient of a cost of an equilibrium by inputs, prescribed motions and every parameter, with the robot in equilibrium throughout.
+
+    Parameters
+    ----------
+    system : System
+    state : Equilibrium
+        Of this system, with loops, prescribed joints and lengths, contact as they are.
+    cost : Cost, or a list of them
+        For instance ``pl.Reach("arm.tip", goal)``; see `pliant.costs`.
+
+    Returns
+    -------
+    StaticGradient
+
+    Raises
+    ------
+    ValueError
+        If the state is no equilibrium, or nothing resists in some direction, so that the equilibrium is not determined.
+
+    Notes
+    -----
+    With ``r(q, ρ) = 0`` and ``e(q) = 0``, where ρ are the forces of loops and held tendons and G = ∂e/∂q: ``Kᵀ y + Gᵀ z = ∂J/∂q``, ``G y = 0``, and the
+    derivative by anything is ``−yᵀ ∂r − zᵀ ∂e`` beside that of the cost itself.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("arm")
+    >>> arm = robot.add_rod(
+    ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(3),
+    ... )
+    >>> cable = robot.add_tendon("cable", arm, z=0.012)
+    >>> system = robot.compile()
+    >>> rest = pl.solve_statics(system, {"cable": 5.0})
+    >>> height = pl.costs.Position("arm.tip")[2].mean(at="end")
+    >>> d = pl.static_gradient(system, rest, height)
+    >>> print(f"{1000 * d['cable']:.1f} mm upwards per newton, {1000 * d['arm.length']:.0f} mm per metre of arm")
+    8.9 mm upwards per newton, -1113 mm per metre of arm
+    """
+    needs_system("static_gradient", system)
+    if not isinstance(state, Equilibrium):
+        raise TypeError(
+            f"static_gradient needs the Equilibrium that solve_statics returns, not {type(state).__name__}."
+        )
+    if not state.success:
+        raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
+    q, u, tau, given = at_rest(system, state, None, None)
+    judged, states = as_cost(cost), States.at_rest(system, q, u)
+    found = judged.evaluate(states)
+    slopes = found.gradient
+    zero, loops = np.zeros(system.nv), len(system.loop_rows)
+    K = system.residual_tangent(q, zero, zero, u, tau, multipliers=given.multipliers)
+    held = _held(system, q, u)
+    G = np.vstack(
+        [
+            system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv)),
+            *([system.closure(q)[1]] if loops else []),
+        ]
+    )
+    y, z = _adjoint(system, K, G, slopes.q[0])
+    by_u = system.actuation_matrix(q, zero, u).T @ y + slopes.u[0]
+    by_u[[system.input_names.index(name) for name in held]] = 0.0
+    rest = slopes.q[0] - K.T @ y - G.T @ z  # what prescribed coordinates are held against
+    motion: dict[str, Any] = {name: float(z[k]) for k, name in enumerate(held)}
+    motion |= {name: rest[place] for name, (_q, place, _group) in system.prescribed.items()}
+    motion |= {name: z[len(held) + np.array(rows)] for name, rows in system.told_rows.items()}
+
+    def whole(other: System) -> float:
+        r = other.residual(q, zero, zero, u, tau, multipliers=given.multipliers)
+        total = -y @ r + judged.evaluate(replace(states, system=other)).value
+        if held:
+            total -= z[: len(held)] @ other.tendon_lengths(q)[0][list(held.values())]
+        if loops:
+            total -= z[len(held) :] @ other.closure(q)[0]
+        return float(total)
+
+    def derive(name: str) -> float:
+        return difference(system, system._parameters[name], whole)
+
+    return StaticGradient(system, found, by_u, y, motion, derive)
+
+
+def _held(system: System, q: Array, u: Array) -> dict[str, int]:
+    """Numbers of the tendons whose prescribed length is reached; the others are slack."""
+    tendons = system._robot.tendons
+    return {
+        name: k
+        for name, k in system.held_tendons.items()
+        if tendons[name].push or u[system.input_names.index(name)] > 0.0
+    }
+
+
+def _adjoint(system: System, K: Array, G: Array, slope: Array) -> tuple[Array, Array]:
+    """y (nv,) and z (rows,) of `static_gradient`; zero for what is prescribed and for redundant rows."""
+    free, scale = ~system.known, system.internal.scale
+    Z = free_directions(system, G)
+    loose = Z @ neutral_directions(Z.T @ K @ Z)
+    if loose.shape[1]:
+        raise ValueError(
+            f"static_gradient is not defined for {system.name!r} at this state: nothing resists along {name_directions(system, loose)}, so that "
+            "its equilibrium is not determined. Add stiffness, or fix it."
+        )
+    rows = np.flatnonzero(independent(free_rows(system, G))) if len(G) else np.zeros(0, dtype=int)
+    S = (scale[:, None] * K * scale)[np.ix_(free, free)]
+    C = (G * scale)[np.ix_(rows, free)]
+    size = np.abs(S).max(initial=1e-300) / np.maximum(np.linalg.norm(C, axis=1), 1e-300)
+    C = size[:, None] * C
+    m = len(rows)
+    kkt = np.block([[S.T, C.T], [C, np.zeros((m, m))]])
+    x = np.linalg.solve(kkt, np.concatenate([(scale * slope)[free], np.zeros(m)]))
+    y, z = np.zeros(system.nv), np.zeros(len(G))
+    y[free] = scale[free] * x[: len(x) - m]
+    z[rows] = size * x[len(x) - m :]
+    return y, z
