@@ -54,8 +54,7 @@ def rollout(
     U : tensor (m, nu)
         Inputs.
     parameters : dict of tensors () by name, or (names, tensor (k,)), optional
-        Design parameters (`System.parameters`) to be changed, and differentiated by; their derivatives take four evaluations of the
-        equations each.
+        Design parameters (`System.parameters`) to be changed, and differentiated by where they require it.
     start : tensor (nq,), or as in `rollout`
         Quaternions count as rotations, whatever their length. What is prescribed has no derivative by it.
     velocity : tensor (nv,), optional
