@@ -1,5 +1,6 @@
 # make demo      set everything up and run the example
 # make test      set everything up and run the tests
+# make adapters  install PyTorch, JAX and CasADi for the tests of the adapters, which are skipped without
 # make gallery   run all examples, with figures in build/gallery (about four minutes)
 # make docs      set everything up and build the documentation into build/docs
 # make soak      random robots, mutated files, faults: a few minutes (ROBOTS=10000 for long); findings in build/soak
@@ -8,13 +9,19 @@ VENV ?= .venv
 ROBOTS ?= 1000
 BIN := $(VENV)/bin
 
-.PHONY: demo test gallery soak lint docs figures bench clean
+.PHONY: demo test adapters gallery soak lint docs figures bench clean
 
 demo: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto
+
+# a version of torch is named, as builds differ much in size; what cannot be installed is done without
+adapters: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet torch==2.13.0 || echo "no PyTorch: its tests are skipped"
+	$(BIN)/python -m pip install --quiet jax || echo "no JAX: its tests are skipped"
+	$(BIN)/python -m pip install --quiet casadi || echo "no CasADi: its tests are skipped"
 
 gallery: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run_all('build/gallery')"

@@ -161,6 +161,19 @@ def test_viewers_are_loaded_when_they_are_asked_for(module):
         assert viewers <= ({"pliant.viz.show"} if module == "pliant" else set())
 
 
+# modules for other programs, each of which needs one library that may be missing
+ADAPTERS = {f"pliant.{library}": library for library in ("torch", "jax", "casadi")}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_adapters_stand_outside(module):
+    """Nobody imports them but their users; each imports its own library, and nobody else does."""
+    names = imports(module, inside_functions=True)
+    assert not names & set(ADAPTERS)
+    libraries = {name.split(".")[0] for name in names} & set(ADAPTERS.values())
+    assert libraries == ({ADAPTERS[module]} if module in ADAPTERS else set())
+
+
 def test_imports_of_kernels_have_no_cycles():
     graph = {m: {n for n in imports(m, inside_functions=True) if within(n, "pliant.kernels")} - {m} for m in KERNELS}
     done: set[str] = set()
@@ -194,6 +207,8 @@ def definitions(module: str) -> set[str]:
 def test_public_names_are_listed_and_exist(module):
     if not definitions(module):
         pytest.skip("defines nothing")
+    if module in ADAPTERS:
+        pytest.importorskip(ADAPTERS[module], exc_type=ImportError)
     loaded = import_module(module)
     listed = loaded.__all__
     assert len(set(listed)) == len(listed)

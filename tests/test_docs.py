@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import inspect
 import io
 import pkgutil
@@ -30,11 +31,20 @@ MODULES = [
     if not name.startswith("pliant.kernels")
 ]
 
+ADAPTERS = ("pliant.torch", "pliant.jax", "pliant.casadi")  # each needs a library that may be missing
+
+
+def wanted(mark):
+    """Whether a block with this mark is run here: not, if it needs a library that is missing."""
+    if mark is None or not mark.startswith("needs "):
+        return mark != "not run"
+    return importlib.util.find_spec(mark.removeprefix("needs ")) is not None
+
 
 def blocks(text):
     """Blocks of a page that are run or compared: (language, mark, code, line)."""
     for found in BLOCK.finditer(text):
-        if found["language"] in ("python", "output") and found["mark"] != "not run":
+        if found["language"] in ("python", "output") and wanted(found["mark"]):
             yield found["language"], found["mark"], found["code"], text.count("\n", 0, found.start("code"))
 
 
@@ -78,6 +88,10 @@ def test_wrong_pages_are_found(tmp_path):
     run_page(page)
     page.write_text("<!-- not run -->\n```python\nraise SystemExit\n```\n\n```python\nx = 1\n```\n")
     assert run_page(page)["x"] == 1
+    page.write_text("<!-- needs nosuchlibrary -->\n```python\nraise SystemExit\n```\n\n```python\nx = 1\n```\n")
+    assert run_page(page)["x"] == 1
+    page.write_text("<!-- needs numpy -->\n```python\nx = 2\n```\n")
+    assert run_page(page)["x"] == 2
 
 
 def test_the_readme_example(tmp_path, monkeypatch):
@@ -102,6 +116,8 @@ def shared(module):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
+    if name in ADAPTERS:
+        pytest.importorskip(name.removeprefix("pliant."), exc_type=ImportError)
     module = importlib.import_module(name)
     with contextlib.redirect_stdout(io.StringIO()):
         names = shared(module)
@@ -131,3 +147,11 @@ def test_every_public_name_is_in_the_reference():
     missing, unknown = set(pliant.__all__) - shown, shown - set(pliant.__all__)
     assert not missing, f"not in docs/api: {', '.join(sorted(missing))}; add them to the page of their theme"
     assert not unknown, f"docs/api shows what is not public: {', '.join(sorted(unknown))}"
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_every_name_of_an_adapter_is_in_the_reference(name):
+    pytest.importorskip(name.removeprefix("pliant."), exc_type=ImportError)
+    text = (ROOT / "docs" / "api" / "adapters.md").read_text(encoding="utf-8")
+    shown = set(re.findall(rf"\.\. auto(?:class|function):: {re.escape(name)}\.(\w+)$", text, re.M))
+    assert shown == set(importlib.import_module(name).__all__)
