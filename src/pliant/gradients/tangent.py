@@ -82,7 +82,7 @@ def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
     for i, direction in enumerate(directions):
         U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
         coefficients = plan.schedule.coefficients(U)
-        changes.append((stages @ coefficients).reshape(n, -1, nu))
+        changes.append((stages @ coefficients).reshape(n, len(plan.tableau.c), nu))
         replays.append(_replayed(run, direction.parameters) if direction.parameters else None)
         for out, given in ((lever.dq, direction.start), (lever.dv, direction.velocity)):
             out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
