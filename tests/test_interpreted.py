@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.system.tables import table_gradient
 from robots import SILICONE, random_inertia, random_pose
 
 
@@ -105,6 +106,7 @@ def add_loads(out: dict[str, np.ndarray]) -> None:
     forces = rng.normal(size=len(system.loop_rows))
     out["loaded residual"] = system.residual(q, v, a, u, multipliers=forces)
     out["loaded tangent"] = system.residual_tangent(q, v, a, u, weights=(0.7, 1.3, 2.1), multipliers=forces)
+    out["table gradient"] = table_gradient(system, q, v, a, u, v)
     out["inputs"] = system.actuation_matrix(q, v, u)
     composite = pl.composite_matrices(system, q, v)
     out["composite"] = np.array([composite.mass, composite.c1, composite.c2, composite.drag])

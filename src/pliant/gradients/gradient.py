@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
 from ..model.validate import unknown_name
 from ..system import Given, System
+from ..system.tables import covered
 from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
-from .parameters import ParameterGradient, difference
+from .parameters import ParameterGradient, neighbours, table_change
 
 if TYPE_CHECKING:
     from .rollout import Rollout
@@ -112,6 +114,27 @@ class Adjoint:
             np.add.at(self.tau, plan.outer_step(), by_step)
         self.start, self.velocity = (np.where(run.system.known, 0.0, x) for x in lever.start)
 
+    def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
+        """The derivative by a parameter, beside which `direct` may depend on the system itself.
+
+        By the derivatives by all tables where they are known, else by what the parameter does to every residual.
+        """
+        system = self.run.system
+        others, weights = neighbours(system, system._parameters[name])
+        change = table_change(system, others, weights, self._known) if self._known.size else None
+        if change is None:
+            total = sum(w * self.replayed(other) for w, other in zip(weights, others))
+        else:
+            total = float(self.memory.lever.tables[change[0]] @ change[1])
+        if direct is not None:
+            total += sum(w * direct(other) for w, other in zip(weights, others))
+        return float(total)
+
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        """For which tables the derivatives are known; none if tendons of prescribed length depend on them, too."""
+        return np.zeros(0, dtype=bool) if self.memory.record.hold.any() else covered(self.run.system)
+
     def replayed(self, system: System) -> float:
         """What the motion solved, with the tables of another system and the states as they are, times the adjoints."""
         n, lever = len(self.run), self.memory.lever
@@ -149,10 +172,7 @@ def gradient(run: Rollout, cost: Any) -> Gradient:
     adjoint = Adjoint(run, found.gradient.q, found.gradient.v)
 
     def derive(name: str) -> float:
-        def whole(other: System) -> float:
-            return adjoint.replayed(other) + judged.evaluate(replace(states, system=other)).value
-
-        return difference(run.system, run.system._parameters[name], whole)
+        return adjoint.by_parameter(name, lambda other: judged.evaluate(replace(states, system=other)).value)
 
     return Gradient(found, adjoint, derive)
 
@@ -160,4 +180,4 @@ def gradient(run: Rollout, cost: Any) -> Gradient:
 def pull(run: Rollout, slopes: Variation) -> Pulled:
     """See `Rollout.pull`."""
     adjoint = Adjoint(run, slopes.q, slopes.v)
-    return Pulled(adjoint, slopes.u, lambda name: difference(run.system, run.system._parameters[name], adjoint.replayed))
+    return Pulled(adjoint, slopes.u, adjoint.by_parameter)

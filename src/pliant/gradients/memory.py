@@ -112,6 +112,7 @@ class Memory:
         back, again = self.steps if sizes.adjoint else 0, self.steps if sizes.replay else 0
         linear = nv if sizes.adjoint or k else 0  # matrices of a stage
         joints = len(self.system.internal.spatial)
+        reals = len(self.space.packed[1]) if sizes.adjoint else 0
         return Lever(
             q=np.zeros((back + 1, nv)),
             v=np.zeros((back + 1, nv)),
@@ -122,6 +123,8 @@ class Memory:
             rate=np.zeros((back + 1, m)),
             along=np.zeros((back + 1, 2, nv)),
             start=np.zeros((2, nv)),
+            tables=np.zeros(reals),
+            spare=np.zeros(reals if len(self.system.tables.colloc) else 0),
             dq=np.zeros((k, nv)),
             dv=np.zeros((k, nv)),
             du=np.zeros((k, s, nu + nv)),

@@ -12,7 +12,7 @@ from ..model.parameters import Parameter
 from ..model.validate import unknown_name
 from ..system import System
 
-__all__ = ["ParameterGradient", "difference", "step_of"]
+__all__ = ["ParameterGradient", "difference", "neighbours", "table_change"]
 
 Array = NDArray[np.float64]
 Value = TypeVar("Value", float, Array)
@@ -42,6 +42,12 @@ def _extent(system: System) -> float:
 
 def difference(system: System, parameter: Parameter, function: Callable[[System], Value]) -> Value:
     """The derivative of a function of the system by a parameter, to fourth order; from one side where the other is not allowed."""
+    others, weights = neighbours(system, parameter)
+    return sum(weight * function(other) for other, weight in zip(others, weights))  # type: ignore[return-value]
+
+
+def neighbours(system: System, parameter: Parameter) -> tuple[list[System], list[float]]:
+    """Systems in which a parameter is a little different, and the weights with which their sum is a derivative of fourth order."""
     h = step_of(system, parameter)
     for weights in (CENTRAL, UP, DOWN):
         try:
@@ -51,8 +57,19 @@ def difference(system: System, parameter: Parameter, function: Callable[[System]
             error = refused
     else:
         raise ValueError(f"there is no derivative by {parameter.name!r}, which cannot move to either side: {error}")
-    total = sum(weight * function(systems[k]) for k, weight in weights.items())
-    return total / h  # type: ignore[operator, return-value]
+    return list(systems.values()), [weight / h for weight in weights.values()]
+
+
+def table_change(system: System, others: list[System], weights: list[float], known: NDArray[np.bool_]) -> tuple[Array, Array] | None:
+    """Numbers of the packed tables that change, and their derivatives; None if the tables have another shape, or one that is not `known` changes."""
+    first = system._model.packed
+    packed = [other._model.packed for other in others]
+    if not all(np.array_equal(first.ints, p.ints) and len(first.floats) == len(p.floats) for p in packed):
+        return None
+    changed = np.flatnonzero(np.any([p.floats != first.floats for p in packed], axis=0))
+    if not np.all(known[changed]):
+        return None
+    return changed, np.asarray(sum(weight * p.floats[changed] for weight, p in zip(weights, packed)))
 
 
 class ParameterGradient(Mapping[str, float]):

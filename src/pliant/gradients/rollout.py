@@ -456,7 +456,7 @@ def rollout(
     t0: float | None = None,
     method: Method = "sdirk2",
     subdivide: bool = False,
-    tolerance: float = 1e-12,
+    tolerance: float = 1e-11,
 ) -> Rollout:
     """A motion in given steps, all of it kept, that can be differentiated exactly.
 

@@ -59,6 +59,11 @@ def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
 
 
 def _memory(run: Rollout, directions: int) -> Memory:
+    if len(run.system.tables.colloc):
+        raise ValueError(
+            f"{run.system.name!r} has rods with collocated integration, whose tangents are those of the collocation: derivatives forwards would be "
+            "inexact. Use gradient or pull, which are exact, or compile with integration='magnus'."
+        )
     memory = Memory(run.system, run.plan.tableau, len(run), Sizes(directions=directions))
     memory.take(run.memory.record, len(run))
     memory.space.prepare(Given())

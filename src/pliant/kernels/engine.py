@@ -17,6 +17,7 @@ from .recursion.composite import mass_matrix
 from .recursion.dynamics import newton_euler
 from .recursion.forward import forward
 from .recursion.tangent import tangent
+from .reverse.tables import add_table_gradient
 from .slots import (
     OPTION_CA,
     OPTION_CQ,
@@ -63,11 +64,12 @@ __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
     CONTACTS,
     MARCH,
     DRIFT,
+    TABLES,
     ROLLOUT,
     ADJOINT,
     PUSH,
     REPLAY,
-) = (np.int64(k) for k in range(20))
+) = (np.int64(k) for k in range(21))
 ONE = np.int64(1)
 
 
@@ -130,6 +132,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | BALANCE | POWER | report: energies and power |
     | CONTACTS | GAP | S[0] (rows, width) = table of contacts (see `contact`), report: how many there are |
     | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1 and the auxiliary accelerations, old and new, in tape (2 nv,); report; memory |
+    | TABLES | | tape (as `floats`) gains the derivatives of yᵀr by all real tables, y = a1; work.products: Kᵀy, Dᵀy, My |
     | MARCH | T, END, … | steps through time in the log of the tape (`solve.tape`); report; memory |
     | ROLLOUT | STEPS, BUDGET | a motion in given steps into the record of the tape (`solve.record`); report; memory |
     | ADJOINT | | derivatives of a cost by inputs and start, and adjoints, of that motion |
@@ -176,6 +179,9 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     if job == TANGENT:
         cq, cv, ca = p[OPTION_CQ], p[OPTION_CV], p[OPTION_CA]
         residual_tangent(t, work, c, loads, q, v, a, u, tau, cq, cv, ca, v1, S)
+        return CONVERGED
+    if job == TABLES:
+        add_table_gradient(t, work, c, loads, q, v, a, u, a1, 1.0, tape)
         return CONVERGED
     problem = Problem(t, work, c, loads, unpack_fronts(ints, floats), u, tau)
     if job == BALANCE:

@@ -69,6 +69,12 @@ STATE_WIDTH = 82 + 6
 # operators of a rod step in `Work.op`: for each of S, R, W, Y the dual matrices of node 1 and node 2
 OP_S, OP_S2, OP_R, OP_W, OP_Y = _codes(0, 18, 36, 72, 108)
 OP_WIDTH = 144
+# columns of `Work.reverse` (per step): virtual twist, virtual strains at the nodes; then in dual form what the step's end
+# owes its pose, twist, acceleration and virtual twist
+H_Y, H_E1, H_E2, G_POSE, G_V, G_A, G_Y = _codes(0, 6, 12, 18, 24, 30, 36)
+REVERSE_WIDTH = 36 + 6
+# rows of `Work.products`
+Y_ROW, K_ROW, D_ROW, M_ROW = _codes(*range(4))
 # planes of `Work.ends`
 J_PLANE, R_PLANE, W_PLANE, Y_PLANE = _codes(*range(4))
 
@@ -151,6 +157,9 @@ class Work(NamedTuple):
     force_v: F2  # (2, nv) scratch of the residual
     newton: F2  # (5, nv) scratch of the solvers
     sums: F1  # (12,) see `kinematics.totals`
+    reverse: F2  # (steps + 1, REVERSE_WIDTH) scratch of `reverse`
+    virtual: F1  # (tendons,) likewise: virtual rates of lengths
+    products: F2  # (4, nv) y and the products Kᵀy, Dᵀy, My that `reverse` leaves
 
 
 GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold", "told")
@@ -219,4 +228,7 @@ def make_work(
         force_v=zeros(2, nv),
         newton=zeros(5, nv),
         sums=zeros(12),
+        reverse=zeros(steps + 1, REVERSE_WIDTH),
+        virtual=zeros(tendons),
+        products=zeros(4, nv),
     )

@@ -512,6 +512,7 @@ class Core:
         p: Array | None = None,
         S: Array | None = None,
         q1: Array | None = None,
+        tape: Array | None = None,
         given: Given = AS_DESCRIBED,
         space: Workspace | None = None,
     ) -> int:
@@ -538,7 +539,7 @@ class Core:
                 spare[1] if force is None else force,
                 spare[2] if acceleration is None else acceleration,
                 own.pivot,
-                zero,
+                zero if tape is None else tape,
             )
             self.raise_user_errors()
         finally:

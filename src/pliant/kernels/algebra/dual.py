@@ -245,6 +245,18 @@ def sdot(x, y):
 
 
 @inline
+def sadd(s, t):
+    """s + t of dual scalars."""
+    return (s[0] + t[0], s[1] + t[1])
+
+
+@inline
+def sscale(f, s):
+    """f s, f an ordinary number."""
+    return (f * s[0], f * s[1])
+
+
+@inline
 def smul(s, t):
     """s t of dual scalars."""
     return (s[0] * t[0], s[0] * t[1] + s[1] * t[0])

@@ -54,6 +54,17 @@ def ask_units(loads, task, q, v, u, out):
 
 
 @routine
+def ask_units_of(loads, task, lengths, q, v, u, out):
+    """The same of the unit of tendons alone, which knows lengths, or of all others."""
+    ints, floats, buffer = loads
+    units = unpack_units(ints, floats).row
+    for k in range(units.shape[0]):
+        if (units[k, U_TASKS] >> task) & 1 != 0 and ((units[k, U_TASKS] >> LENGTHS) & 1 != 0) == lengths:
+            own, spare = units[k, U_TABLES], units[k, U_SPACE]
+            call_unit(units[k, U_ADDRESS], task, own, spare, ints, floats, buffer, q, v, u, out)
+
+
+@routine
 def some_unit_knows(loads, task):
     """Whether the robot has a unit for a task."""
     ints, floats, _buffer = loads

@@ -21,10 +21,11 @@ from ..algebra.dual import vadd, vcross, vdot
 from ..algebra.manifold import VELOCITIES
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
+from ..reverse.tables import add_table_gradient
 from ..slots import HOLD_ACTIVE, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_transposed, set_chart
 from .constraints import holds
-from .linearised import linearise, restore_step, solve_backward
+from .linearised import linearise, restore_step, solve_backward, sums_serve
 from .newton import CONVERGED, SINGULAR
 from .prescribed import clear_known
 from .projected import project_back
@@ -33,6 +34,8 @@ from .rollout import put_step
 from .stages import stage_problem
 
 ONE = np.int64(1)
+K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
+REFINEMENTS, ENOUGH = 20, 1e-14
 
 
 @routine
@@ -116,16 +119,30 @@ def stage_back(problem, tape, rec, lever, k, i, h, held, Q, V):
     A, K = lever.back[0, i], lever.back[1, i]
     part, x, w = lever.vectors[2][:nv], lever.vectors[3][:nv], lever.vectors[4]
     if g > 0.0:
-        if not linearise(problem, tape, rec, lever, k, i, g, held):
+        together = sums_serve(problem, held)
+        if not linearise(problem, tape, rec, lever, k, i, g, held, together):
             return False
         chart_part(c, lever.chart, Q, K, part, x)
         for j in range(nv):
             w[j] = A[j] + g * (V[j] + part[j] + g * x[j])
         for r in range(lever.size.shape[0]):
             w[nv + r] = 0.0
+        goal = lever.vectors[9]
+        for j in range(nv):
+            goal[j] = w[j]
         solve_backward(c, lever, g, w)
+        spectral = problem.t.colloc.shape[0] > 0
+        if spectral:
+            refine_adjoint(problem, tape, lever, i, held, g, w, goal)
         leave_adjoints(problem, tape, lever, k, i, held, w)
-        subtract_products(lever, held, w, Q, V)
+        if spectral or together:  # the sweep of `leave_adjoints` has minus the products
+            for j in range(nv):
+                Q[j] += work.products[K_ROW, j]
+                V[j] += work.products[D_ROW, j]
+        else:
+            subtract_products(lever, w, Q, V)
+        if held:
+            subtract_rows(lever, w, Q, V)
     elif c.spatial.shape[0] > 0:  # it follows from the others
         set_chart(c, lever.moves[i], tape.rate[i], 0.0, lever.chart)
     clear_known(c, Q)
@@ -150,6 +167,52 @@ def stage_back(problem, tape, rec, lever, k, i, h, held, Q, V):
 
 
 @routine
+def refine_adjoint(problem, tape, lever, i, held, g, w, goal):
+    """Solve again for what is left of the stage's equation, with exact products: the tangents of spectral rods are those of their collocation.
+
+    ``∂r/∂aᵀ y + g (∂r/∂vᵀ y + Gᵀ z) + g² Eᵀ (∂r/∂qᵀ y + Hᵀ z)`` comes from the sweep over the tables; its products stay in work.products.
+    """
+    work, c = problem.work, problem.c
+    here = stage_problem(problem, tape, i)
+    nv, m = tape.a.shape[1], lever.size.shape[0]
+    x, y, bent, turned = lever.vectors[7], lever.vectors[8][:nv], lever.vectors[10][:nv], lever.vectors[11][:nv]
+    for _ in range(REFINEMENTS):
+        for j in range(nv):
+            y[j] = w[j]
+        sweep_at(here, tape, i, y, 1.0, lever.spare)
+        products = work.products
+        for j in range(nv):
+            bent[j] = products[K_ROW, j]
+            x[j] = goal[j] - products[M_ROW, j] - g * products[D_ROW, j]
+        for r in range(m):
+            x[nv + r] = 0.0
+            for j in range(nv):
+                x[nv + r] -= lever.rows[STAGE_G, r, j] * y[j] if held else 0.0
+                bent[j] += lever.rows[STAGE_H, r, j] * w[nv + r] if held else 0.0
+                x[j] -= g * lever.rows[STAGE_G, r, j] * w[nv + r] if held else 0.0
+        apply_transposed(c, lever.chart, TURN, 1.0, bent, turned)
+        solve_inverse(c, lever.chart, turned)
+        for j in range(nv):
+            x[j] -= g * g * turned[j]
+        solve_backward(c, lever, g, x)
+        change, size = 0.0, 0.0
+        for j in range(nv):
+            change = max(change, abs(x[j] / c.scale[j]))
+            size = max(size, abs(w[j] / c.scale[j]))
+        for j in range(nv + m):
+            w[j] += x[j]
+        if not change > ENOUGH * size:
+            break
+
+
+@routine
+def sweep_at(here, tape, i, y, scale, gradient):
+    """`add_table_gradient` at stage i."""
+    q, v, a = tape.q[i], tape.v[i], tape.a[i]
+    add_table_gradient(here.t, here.work, here.c, here.loads, q, v, a, here.u, y, scale, gradient)
+
+
+@routine
 def leave_adjoints(problem, tape, lever, k, i, held, w):
     """Adjoints (y, z) of stage i and the derivatives by its inputs, into `lever`."""
     work = problem.work
@@ -163,6 +226,7 @@ def leave_adjoints(problem, tape, lever, k, i, held, w):
         lever.z[k, i, r] = w[nv + r]
     here = stage_problem(problem, tape, i)
     input_products(here, lever, tape.q[i], tape.v[i], y, lever.input[k, i, :nu])
+    sweep_at(here, tape, i, y, -1.0, lever.tables)
     if held:
         law = unpack_tendons(problem.loads[0], problem.loads[1]).law
         for r in range(work.hold.shape[0]):
@@ -171,16 +235,20 @@ def leave_adjoints(problem, tape, lever, k, i, held, w):
 
 
 @routine
-def subtract_products(lever, held, w, Q, V):
-    """Q̄ −= (∂r/∂q)ᵀ y + Hᵀ z, V̄ −= (∂r/∂v)ᵀ y + Gᵀ z."""
+def subtract_products(lever, w, Q, V):
+    """Q̄ −= (∂r/∂q)ᵀ y, V̄ −= (∂r/∂v)ᵀ y."""
     nv = Q.shape[0]
     for i in range(nv):
         y, K, D = w[i], lever.matrices[0, i], lever.matrices[1, i]
         for j in range(nv):
             Q[j] -= K[j] * y
             V[j] -= D[j] * y
-    if not held:
-        return
+
+
+@routine
+def subtract_rows(lever, w, Q, V):
+    """Q̄ −= Hᵀ z, V̄ −= Gᵀ z."""
+    nv = Q.shape[0]
     for r in range(lever.size.shape[0]):
         z, G, H = w[nv + r], lever.rows[STAGE_G, r], lever.rows[STAGE_H, r]
         for j in range(nv):

@@ -13,7 +13,7 @@ import numpy as np
 from ..._jit import routine
 from ..algebra.linear import lu_factor, lu_solve, lu_solve_transposed
 from ..algebra.manifold import VELOCITIES
-from ..groups import unpack_tendons
+from ..groups import unpack_tendons, unpack_units
 from ..loads.tendons import LAW_INPUT
 from ..loads.together import loop_drift
 from ..recursion.blocks import all_columns
@@ -147,10 +147,17 @@ def times_chart(c, chart, rows):
 
 
 @routine
-def linearise(problem, tape, rec, lever, k, i, g, held):
+def sums_serve(problem, held):
+    """Whether the sum S of a stage's matrices is enough for its adjoint, since their products with it come from the sweep over the tables."""
+    ints, floats, _buffer = problem.loads
+    return not held and problem.c.spatial.shape[0] == 0 and unpack_units(ints, floats).row.shape[0] == 0
+
+
+@routine
+def linearise(problem, tape, rec, lever, k, i, g, held, together):
     """Matrices of stage i of step k and the factors of its equations, into `lever`. Returns False if they are singular.
 
-    The tape has the stages (`restore_step`).
+    With `together` only their sum S. The tape has the stages (`restore_step`).
     """
     work, c = problem.work, problem.c
     here = stage_problem(problem, tape, i)
@@ -166,12 +173,16 @@ def linearise(problem, tape, rec, lever, k, i, g, held):
         choose_rows(c, work, lever.rows[STAGE_G])
     for j in range(work.multiplier.shape[0]):
         work.multiplier[j] = rec.force[k, i, j]
-    residual_derivatives(t, work, c, loads, q, v, a, u, tau, work.newton[NEWTON_RESIDUAL], lever.matrices)
-    return factor(c, work, lever, g, held)
+    r = work.newton[NEWTON_RESIDUAL]
+    if together:
+        residual_tangent(t, work, c, loads, q, v, a, u, tau, g * g, g, 1.0, r, lever.matrices[:1])
+    else:
+        residual_derivatives(t, work, c, loads, q, v, a, u, tau, r, lever.matrices)
+    return factor(c, work, lever, g, held, together)
 
 
 @routine
-def factor(c, work, lever, g, held):
+def factor(c, work, lever, g, held, together):
     """Factors of the equations of a stage in scaled coordinates, from its matrices. Returns False if they are singular."""
     A, scale = lever.kkt, c.scale
     K, D, M = lever.matrices[0], lever.matrices[1], lever.matrices[2]
@@ -185,8 +196,12 @@ def factor(c, work, lever, g, held):
     top = 0.0
     for i in range(nv):
         row, s = A[i], scale[i]
-        for j in range(nv):
-            row[j] = s * scale[j] * (g * (g * row[j] + D[i, j]) + M[i, j])
+        if together:
+            for j in range(nv):
+                row[j] *= s * scale[j]
+        else:
+            for j in range(nv):
+                row[j] = s * scale[j] * (g * (g * row[j] + D[i, j]) + M[i, j])
         top = max(top, abs(row[i]))
     for i in range(nv):
         if c.known[i] == 1:

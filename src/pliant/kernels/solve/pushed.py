@@ -6,6 +6,7 @@ Stage by stage with the equations of `linearised`, for several directions at onc
 import numpy as np
 
 from ..._jit import routine
+from ..layout import NO
 from ..loads.together import input_columns
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
@@ -84,7 +85,7 @@ def stage_forward(problem, tape, rec, lever, k, i, h, held):
     g = tape.tableau[i, i] * h
     here = stage_problem(problem, tape, i)
     if g > 0.0:
-        if not linearise(problem, tape, rec, lever, k, i, g, held):
+        if not linearise(problem, tape, rec, lever, k, i, g, held, NO):
             return False
         forward(here.t, tape.q[i], tape.v[i], work.zero, work)
         all_columns(here.t, work, ONE, 1.0, 0.0, 0.0)

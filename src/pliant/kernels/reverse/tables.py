@@ -1,0 +1,101 @@
+"""The gradient of φ = yᵀr(q, v, a, u) with respect to all real tables of a robot, at the cost of two residuals (MATH §7).
+
+r is a sum of wrenches on steps, each projected with the step's Jacobian, so that φ = Σ ⟨Ŷ, W⟩ with the virtual twists
+Ŷ = J y, and of forces on coordinates. A forward pass finds poses, twists, accelerations and virtual twists of all steps; every
+wrench then says what it owes these and its own numbers, and one pass from the tips to the base sums it up.
+"""
+
+from ..._jit import routine
+from ..algebra.dual import get6, put6, swap
+from ..groups import (
+    HAS_EFFORTS,
+    HAS_TENDONS,
+    HAS_WRENCHES,
+    unpack_efforts,
+    unpack_internal,
+    unpack_tables,
+    unpack_tendons,
+    unpack_wrenches,
+)
+from ..layout import FW, G_A, G_POSE, G_Y, H_Y, NO, REVERSE_WIDTH, Y_ROW, YES
+from ..loads.tendons import set_plain_tensions
+from ..loads.together import ask_units_of, some_unit_knows
+from ..loads.units import FORCES, LENGTHS, MATRICES
+from ..recursion.forward import forward
+from .bodies import add_masses
+from .forces import effort_reverse, internal_reverse, matrix_reverse, wrench_reverse
+from .steps import block_reverse, virtual_motion
+from .tendons import tendon_reverse
+
+
+@routine
+def start_sweep(work, y, scale):
+    """Scale y, and clear what is added to."""
+    products, last = work.products, work.reverse.shape[0] - 1
+    for k in range(y.shape[0]):
+        products[Y_ROW, k] = scale * y[k]
+        for r in range(Y_ROW + 1, 4):
+            products[r, k] = 0.0
+    for i in range(last + 1):
+        for c in range(G_POSE, REVERSE_WIDTH):
+            work.reverse[i, c] = 0.0
+    for c in range(6):
+        work.reverse[last, H_Y + c] = 0.0
+
+
+@routine
+def put_wrenches(work):
+    """The wrenches of units in `state` are what virtual twists are owed, so far."""
+    for i in range(work.state.shape[0] - 1):
+        put6(work.reverse[i], G_Y, swap(get6(work.state[i], FW)))
+
+
+@routine
+def add_units(work, loads, q, v, u):
+    """Wrenches of units, and what they owe the steps on which they act."""
+    for i in range(work.state.shape[0]):
+        for c in range(6):
+            work.state[i, FW + c] = 0.0
+            for r in range(6):
+                work.load[i, r, c] = 0.0
+                work.bias[i, r, c] = 0.0
+    ask_units_of(loads, FORCES, NO, q, v, u, work.zero)
+    ask_units_of(loads, MATRICES, NO, q, v, u, work.zero)
+    put_wrenches(work)
+    matrix_reverse(work)
+    ask_units_of(loads, FORCES, YES, q, v, u, work.zero)  # what else tendons owe is in `tendons`
+    put_wrenches(work)
+
+
+@routine
+def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
+    """gradient += scale ∂(yᵀr)/∂F, F the packed real tables; `system.tables.covered` says where that is complete.
+
+    Gravity is `work.gravity`, whose derivative is that of `Tables.gravity`. work.products becomes scale times
+    y, (∂r/∂q)ᵀy, (∂r/∂v)ᵀy and (∂r/∂a)ᵀy; the first two are complete if no load couples steps in a way that is not covered,
+    and of spectral rods they are derivatives of r itself, not the collocated tangents of MATH §6.
+    """
+    ints, floats, _buffer = loads
+    gain = unpack_tables(ints, gradient)
+    forward(t, q, v, a, work)
+    start_sweep(work, y, scale)
+    y = work.products[Y_ROW]
+    virtual_motion(t, work, y)
+    if ints[HAS_TENDONS] > 0:
+        set_plain_tensions(unpack_tendons(ints, floats), work, u)
+    if some_unit_knows(loads, FORCES):
+        add_units(work, loads, q, v, u)
+    if ints[HAS_TENDONS] > 0:
+        elastic = some_unit_knows(loads, LENGTHS)
+        tendon_reverse(unpack_tendons(ints, floats), work, q, v, u, y, elastic, unpack_tendons(ints, gradient))
+    if ints[HAS_WRENCHES] > 0:
+        wrench_reverse(unpack_wrenches(ints, floats), work, u, unpack_wrenches(ints, gradient))
+    add_masses(t, work, gain)
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        block_reverse(t, work, b, gain)
+    last = work.reverse[work.reverse.shape[0] - 1]
+    for k in range(3):
+        gain.gravity[k] -= last[G_A + k]
+    internal_reverse(c, work, q, v, y, unpack_internal(ints, gradient))
+    if ints[HAS_EFFORTS] > 0:
+        effort_reverse(unpack_efforts(ints, floats), q, v, u, y, unpack_efforts(ints, gradient), work.products)
