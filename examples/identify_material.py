@@ -79,7 +79,7 @@ def figures(run: tuple[pl.System, np.ndarray, np.ndarray]) -> dict[str, object]:
     ax.plot(times, NOISE * 1e3 * misfit(np.log(value), system, seen).reshape(-1, 2), ".", ms=3, label=["x", "z"])
     ax.set(xlabel="t [s]", ylabel="what is left [mm]")
     legend(ax)
-    return {"snapshots": motion, "residuals": rest}
+    return {"motion": motion, "residuals": rest}
 
 
 def main(figures_dir: str | None = None) -> None:
