@@ -160,7 +160,14 @@ def main() -> None:
                 seconds[key] = clock(lambda g=g, parameter=parameter: g[parameter])[0]
             best = {key: min(best[key], seconds[key]) for key in best} if turn else best
         by_u, by_p = motion.errors()
-        row = {"robot": name, "dof": motion.system.nv, **best, "memory": motion.memory(), "error_u": by_u, "error_p": by_p}
+        row = {
+            "robot": name,
+            "dof": motion.system.nv,
+            **best,
+            "memory": motion.memory(),
+            "error_u": by_u,
+            "error_p": by_p,
+        }
         rows.append(row | {"parameters": motion.parameters})
         print(
             f"{name:13}{row['dof']:5d}"

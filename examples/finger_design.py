@@ -115,7 +115,9 @@ def main(figures_dir: str | None = None) -> None:
             f"{name}: radii {x[0]:.2f}, {x[1]:.2f} mm, cable {x[2:-1].round(1)} mm from the axis, {x[-1]:.1f} N; "
             f"gaps from {found.min():.2f} to {found.max():.2f} mm, wanted {-DEPTH}"
         )
-    print(f"objective {history[0]:.0f} to {history[-1]:.3f} mm² in {len(history) - 1} iterations, {len(START)} parameters")
+    print(
+        f"objective {history[0]:.0f} to {history[-1]:.3f} mm² in {len(history) - 1} iterations, {len(START)} parameters"
+    )
     gallery.save(figures_dir, figures, (best, history))
 
 
@@ -131,7 +133,9 @@ def check() -> None:
     best, history = optimise(system, 30)
     assert history[-1] < 2e-3 * history[0]
     assert all(low <= x <= high for x, (low, high) in zip(best, BOUNDS))
-    assert np.abs(gaps(system, best)[FIRST:] + DEPTH).max() < 0.3 < 6 < np.abs(gaps(system, START)[FIRST:] + DEPTH).max()
+    assert (
+        np.abs(gaps(system, best)[FIRST:] + DEPTH).max() < 0.3 < 6 < np.abs(gaps(system, START)[FIRST:] + DEPTH).max()
+    )
     assert pose(system, best)[1].stability == "stable"
 
 
