@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from .memory import Memory, Sizes
 from .parameters import ParameterGradient, neighbours, table_change
 
 if TYPE_CHECKING:
+    from .plan import Part
     from .rollout import Rollout
 
 __all__ = ["Adjoint", "Gradient", "Pulled", "gradient", "pull", "states_of"]
@@ -95,24 +96,53 @@ class Adjoint:
     """
 
     def __init__(self, run: Rollout, q: Array, v: Array) -> None:
-        self.run = run
-        n, nu = len(run), run.system.nu
-        memory = self.memory = Memory(run.system, run.plan.tableau, n, Sizes(adjoint=True))
-        memory.take(run.memory.record, n)
-        lever = memory.lever
-        lever.q[:], lever.v[:] = q, v
-        status = memory.run(engine.ADJOINT, Given())
-        if status != CONVERGED:
-            k = int(memory.p[slots.MARCH_STEPS])
-            raise ArithmeticError(f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative.")
-        plan = run.plan
-        self.u = plan.schedule.pull(plan.stage_weights().T @ lever.input[:, :, :nu].reshape(n * lever.input.shape[1], nu))
-        by_step = lever.input[:, :, nu:].sum(axis=1)
-        self.tau = by_step.sum(axis=0)
-        if plan.tau.ndim == 2:
-            self.tau = np.zeros_like(plan.tau)
-            np.add.at(self.tau, plan.outer_step(), by_step)
-        self.start, self.velocity = (np.where(run.system.known, 0.0, x) for x in lever.start)
+        self.run, self._slopes = run, (q, v)
+        system, plan, nu = run.system, run.plan, run.system.nu
+        self.u, self.tau = np.zeros_like(run.U), np.zeros_like(plan.tau)
+        self.tables: Array = np.zeros(0)
+        self.held = False
+        self._kept: Memory | None = None
+        for part, memory in self._backwards():
+            lever = memory.lever
+            n, s = lever.input.shape[:2]
+            self.u += part.plan.stage_weights().T @ lever.input[:, :, :nu].reshape(n * s, nu)
+            by_step = lever.input[:, :, nu:].sum(axis=1)
+            if plan.tau.ndim == 2:
+                np.add.at(self.tau, part.plan.outer_step(), by_step)
+            else:
+                self.tau += by_step.sum(axis=0)
+            self.tables = lever.tables + (self.tables if self.tables.size else 0.0)
+            self.held = self.held or bool(memory.record.hold.any())
+            self.start, self.velocity = (np.where(system.known, 0.0, x) for x in lever.start)
+            self._kept = memory if len(run.parts) == 1 else None
+        self.u = plan.schedule.pull(self.u)
+
+    def _backwards(self) -> Iterator[tuple[Part, Memory]]:
+        """The parts of the motion from the last to the first, each with its adjoint."""
+        run, (q, v) = self.run, self._slopes
+        if self._kept is not None:
+            yield run.parts[0], self._kept
+            return
+        end = len(q)
+        state = np.zeros((2, run.system.nv))
+        for part in reversed(run.parts):
+            n = len(part.plan.times) - 1
+            memory = Memory(run.system, run.plan.tableau, n, Sizes(adjoint=True))
+            memory.take(part.recall().record, n)
+            lever, first = memory.lever, end - n - 1
+            lever.q[:], lever.v[:] = q[first:end], v[first:end]
+            lever.q[-1] += state[0]
+            lever.v[-1] += state[1]
+            if first > 0:  # that state is the end of the part before
+                lever.q[0] = lever.v[0] = 0.0
+            if memory.run(engine.ADJOINT, Given()) != CONVERGED:
+                k = first + int(memory.p[slots.MARCH_STEPS])
+                raise ArithmeticError(
+                    f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative."
+                )
+            state = lever.start.copy()
+            yield part, memory
+            end = first + 1
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself.
@@ -123,9 +153,9 @@ class Adjoint:
         others, weights = neighbours(system, system._parameters[name])
         change = table_change(system, others, weights, self._known) if self._known.size else None
         if change is None:
-            total = sum(w * self.replayed(other) for w, other in zip(weights, others))
+            total = float(np.dot(weights, self.replayed(others)))
         else:
-            total = float(self.memory.lever.tables[change[0]] @ change[1])
+            total = float(self.tables[change[0]] @ change[1])
         if direct is not None:
             total += sum(w * direct(other) for w, other in zip(weights, others))
         return float(total)
@@ -133,25 +163,27 @@ class Adjoint:
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
         """For which tables the derivatives are known; none if tendons of prescribed length depend on them, too."""
-        return np.zeros(0, dtype=bool) if self.memory.record.hold.any() else covered(self.run.system)
+        return np.zeros(0, dtype=bool) if self.held else covered(self.run.system)
 
-    def replayed(self, system: System) -> float:
-        """What the motion solved, with the tables of another system and the states as they are, times the adjoints."""
-        n, lever = len(self.run), self.memory.lever
-        again = self._replay()
-        again.run(engine.REPLAY, system=system)
-        other = again.lever
-        total = -np.vdot(lever.y, other.r)
-        if lever.z.size:
-            total -= np.vdot(lever.z, other.e) + np.vdot(lever.value, other.close[: n + 1, 0]) + np.vdot(lever.rate, other.close[: n + 1, 1])
-            total += np.vdot(lever.along, other.direct[: n + 1])
-        return float(total)
-
-    def _replay(self) -> Memory:
-        if not hasattr(self, "_again"):
-            self._again = Memory(self.run.system, self.run.plan.tableau, len(self.run), Sizes(replay=True))
-            self._again.take(self.run.memory.record, len(self.run))
-        return self._again
+    def replayed(self, systems: list[System]) -> Array:
+        """What the motion solved, with the tables of other systems and the states as they are, times the adjoints."""
+        total = np.zeros(len(systems))
+        for part, memory in self._backwards():
+            lever, n = memory.lever, len(part.plan.times) - 1
+            again = Memory(self.run.system, self.run.plan.tableau, n, Sizes(replay=True))
+            again.take(memory.record, n)
+            other = again.lever
+            for k, system in enumerate(systems):
+                again.run(engine.REPLAY, system=system)
+                total[k] -= np.vdot(lever.y, other.r)
+                if lever.z.size:
+                    total[k] -= (
+                        np.vdot(lever.z, other.e)
+                        + np.vdot(lever.value, other.close[:, 0])
+                        + np.vdot(lever.rate, other.close[:, 1])
+                    )
+                    total[k] += np.vdot(lever.along, other.direct)
+        return total
 
 
 def states_of(run: Rollout) -> States:

@@ -29,6 +29,9 @@ class Sizes(NamedTuple):
     replay: bool = False
 
 
+STATES_ONLY = Sizes()
+
+
 class Memory:
     """Tape, record and lever of n steps as flat arrays, with a workspace of their own.
 
@@ -45,7 +48,7 @@ class Memory:
     LIMIT = 16  # iterations
 
     def __init__(
-        self, system: System, tableau: Tableau, steps: int, sizes: Sizes = Sizes(), *, tolerance: float = 1e-12
+        self, system: System, tableau: Tableau, steps: int, sizes: Sizes = STATES_ONLY, *, tolerance: float = 1e-12
     ) -> None:
         self.system, self.tableau, self.steps = system, tableau, steps
         self._S, tree = step_storage(system, "auto")
@@ -184,10 +187,18 @@ class Memory:
         return int(status)
 
     def take(self, record: Record, n: int) -> None:
-        """Copy the first n steps of the record of another memory; as many as this one has."""
-        for name, mine, other in zip(Record._fields, self.record, record):
-            more = 1 if name in ("t", "q", "v", "push") else 0
-            mine[...] = other if name.startswith("begin") else other[: n + more]
+        """Copy the first n steps of the record of another memory, with their times and the start."""
+        self.take_first(record, n)
+        self.record.t[: n + 1] = record.t[: n + 1]
+        self.record.known[:n] = record.known[:n]
+        self.record.begin_q[:], self.record.begin_v[:] = record.begin_q, record.begin_v
+
+    def take_first(self, record: Record, n: int) -> None:
+        """Copy what the first n steps of another record found."""
+        for name in ("inputs", "a", "force", "hold"):
+            getattr(self.record, name)[:n] = getattr(record, name)[:n]
+        for name in ("q", "v", "push"):
+            getattr(self.record, name)[: n + 1] = getattr(record, name)[: n + 1]
 
 
 def _dimensions(name: str) -> int:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.links import Rod
 from ..model.parameters import Parameter
 from ..model.validate import unknown_name
 from ..system import System
@@ -17,7 +18,7 @@ __all__ = ["ParameterGradient", "difference", "neighbours", "table_change"]
 Array = NDArray[np.float64]
 Value = TypeVar("Value", float, Array)
 
-RELATIVE = 1e-3  # step of differences, of the parameter or of its natural size
+RELATIVE = 1e-5  # step of differences, of the parameter or of its natural size: far below what is pressed in where robots touch
 # weights of fourth order, by the number of steps; from one side where the other is not allowed (a negative mass, a cable outside its rod)
 CENTRAL = {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}
 UP = {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
@@ -35,8 +36,9 @@ def step_of(system: System, parameter: Parameter) -> float:
 
 def _extent(system: System) -> float:
     """Size of the robot [m]."""
-    lengths = [link.content.length for link in system.robot.links if link.is_rod]
-    places = [np.linalg.norm(link.offset.translation) for link in system.robot.links]
+    links = system._robot.links
+    lengths = [link.content.length for link in links if isinstance(link.content, Rod)]
+    places = [np.linalg.norm(link.offset.translation) for link in links]
     return float(sum(lengths) + sum(places)) or 1.0
 
 
@@ -60,13 +62,15 @@ def neighbours(system: System, parameter: Parameter) -> tuple[list[System], list
     return list(systems.values()), [weight / h for weight in weights.values()]
 
 
-def table_change(system: System, others: list[System], weights: list[float], known: NDArray[np.bool_]) -> tuple[Array, Array] | None:
+def table_change(
+    system: System, others: list[System], weights: list[float], known: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], Array] | None:
     """Numbers of the packed tables that change, and their derivatives; None if the tables have another shape, or one that is not `known` changes."""
     first = system._model.packed
     packed = [other._model.packed for other in others]
     if not all(np.array_equal(first.ints, p.ints) and len(first.floats) == len(p.floats) for p in packed):
         return None
-    changed = np.flatnonzero(np.any([p.floats != first.floats for p in packed], axis=0))
+    changed = np.flatnonzero(np.any([p.floats != first.floats for p in packed], axis=0)).astype(np.int64)
     if not np.all(known[changed]):
         return None
     return changed, np.asarray(sum(weight * p.floats[changed] for weight, p in zip(weights, packed)))

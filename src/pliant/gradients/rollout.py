@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -10,20 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..kernels import engine, slots
-from ..kernels.solve.newton import SINGULAR
-from ..kernels.solve.tape import ARRIVED, FULL
-from ..model.validate import choice, finite, flag, positive, reals, unknown_name, vector
-from ..solve.closure import constrained_acceleration
+from ..model.validate import choice, finite, flag, integer, positive, reals, unknown_name, vector
 from ..solve.methods.tableau import EULER, MIDPOINT, SDIRK2, SDIRK3, Tableau
-from ..solve.motion import MotionSet
 from ..solve.result import Result, Statistics
 from ..solve.simulate import initial_state
-from ..system import FrameLike, Given, System, needs_system
+from ..system import FrameLike, System, needs_system
 from .costs.cost import as_cost
 from .costs.states import Variation
 from .gradient import Gradient, Pulled, gradient, pull, states_of
 from .memory import Memory
+from .plan import Part, Plan
 from .schedule import Interpolation, Schedule
 from .tangent import Direction, maps, push
 
@@ -33,9 +28,6 @@ Array = NDArray[np.float64]
 Method = Literal["sdirk2", "sdirk3", "midpoint", "euler"]
 METHODS: dict[str, Tableau] = {tableau.name: tableau for tableau in (SDIRK2, SDIRK3, MIDPOINT, EULER)}
 """Methods without memory: the end of a step follows from the state at its start and its inputs alone."""
-
-BATCH = 2048  # steps in one call of the engine, between which Ctrl-C is heard
-PARTS, FINEST = 4, 4096  # of a step that cannot be taken, and at most
 
 
 class RolloutError(ArithmeticError):
@@ -62,6 +54,8 @@ class Rollout:
         length.
     U : ndarray (m, nu)
         The rows of inputs that were given.
+    a, multipliers : ndarray (n + 1, nv), (n + 1, rows)
+        Accelerations and forces of loops at the last stages of the steps.
     method : str
     warnings : tuple of str
         What was done other than asked for.
@@ -80,7 +74,18 @@ class Rollout:
     warnings: tuple[str, ...]
     statistics: Statistics
     plan: Plan = field(repr=False)
-    memory: Memory = field(repr=False)
+    parts: tuple[Part, ...] = field(repr=False)
+    a: Array = field(repr=False)
+    multipliers: Array = field(repr=False)
+
+    @property
+    def memory(self) -> Memory:
+        """The record of all stages; error if they were not kept."""
+        if len(self.parts) != 1 or self.parts[0].memory is None:
+            raise ValueError(
+                "this needs the stages of all steps, which were not kept: roll out without `checkpoint`, or use gradient or pull."
+            )
+        return self.parts[0].memory
 
     def __len__(self) -> int:
         """Number of steps."""
@@ -105,11 +110,9 @@ class Rollout:
 
     def result(self) -> Result:
         """The motion as a `Result`, to plot, view and save it; accelerations are those of the last stages."""
-        a = self.memory.record.a
         return Result(
-            self.system, self.t, self.q, self.v, np.concatenate([a[:1, -1], a[:, -1]]), self.u, self.tau, True, "completed",
-            statistics=self.statistics, method=self.method, warnings=self.warnings,
-            multipliers=np.concatenate([f[:1, -1], f[:, -1]]) if (f := self.memory.record.force).shape[2] else np.zeros((0, 0)),
+            self.system, self.t, self.q, self.v, self.a, self.u, self.tau, True, "completed", statistics=self.statistics, method=self.method,
+            warnings=self.warnings, multipliers=self.multipliers,
         )  # fmt: skip
 
     # ------------------------------------------------------------ derivatives
@@ -216,7 +219,9 @@ class Rollout:
 
     def halved(self) -> Rollout:
         """The same motion with every step halved: what differs is about the error of the steps (¾ of it for a method of second order)."""
-        return self.plan.halved().run()
+        return carry_out(
+            self.plan.halved(), None if self.parts[0].memory is not None else len(self.parts[0].plan.times)
+        )
 
     def error(self, frame: FrameLike) -> float:
         """Estimated largest error of a frame's position [m], from a motion with every step halved."""
@@ -226,219 +231,31 @@ class Rollout:
         return float(off * 2**order / (2**order - 1))
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """All that a rollout is told: a system, times, inputs, the start."""
-
-    system: System
-    tableau: Tableau
-    times: Array  # (n + 1,)
-    outer: Array  # (steps that were asked for + 1,) their times
-    schedule: Schedule
-    U: Array
-    tau: Array  # (nv,), or (steps asked for, nv)
-    q: Array
-    v: Array
-    motion: Mapping[str, Any] | None
-    tolerance: float
-    subdivide: bool
-
-    # ------------------------------------------------------------ inputs
-
-    def stage_times(self) -> tuple[Array, Array]:
-        """Times of all stages (n · s,), and 1 where a stage is the end of its step."""
-        c = self.tableau.c
-        t = self.times[:-1, None] + np.diff(self.times)[:, None] * c
-        t[:, -1] = self.times[1:]
-        return t.ravel(), np.tile(np.where(c > 1.0 - 1e-9, 1.0, 0.0), len(t))
-
-    def stage_weights(self) -> Any:
-        """Sparse matrix that makes the inputs of all stages (n · s, nu) from the coefficients of the schedule."""
-        return self.schedule.weights(*self.stage_times())
-
-    def row_weights(self) -> Any:
-        """Likewise those of the states (n + 1, nu)."""
-        return self.schedule.weights(self.times, np.where(np.arange(len(self.times)) > 0, 1.0, 0.0))
-
-    def _tau_at(self, step: NDArray[np.int64]) -> Array:
-        """Further generalised forces of steps, (k, nv)."""
-        return self.tau[step] if self.tau.ndim == 2 else np.broadcast_to(self.tau, (len(step), self.system.nv))
-
-    def outer_step(self) -> NDArray[np.int64]:
-        """Which of the steps that were asked for each step belongs to, (n,)."""
-        middle = 0.5 * (self.times[:-1] + self.times[1:])
-        return np.clip(np.searchsorted(self.outer, middle) - 1, 0, len(self.outer) - 2)
-
-    # ------------------------------------------------------------ running
-
-    def fill(self, memory: Memory) -> MotionSet:
-        """Write times, inputs, prescribed motion and start into a record."""
-        system, record, nu = self.system, memory.record, self.system.nu
-        n, s = record.inputs.shape[:2]
-        record.t[:] = self.times
-        record.inputs[:, :, :nu] = (self.stage_weights() @ self.schedule.coefficients(self.U)).reshape(n, s, nu)
-        record.inputs[:, :, nu:] = self._tau_at(self.outer_step())[:, None]
-        record.begin_q[:], record.begin_v[:] = self.q, self.v
-        motion = MotionSet(system, self.motion, self.q, float(self.times[0]))
-        motion.joints_at(float(self.times[0]), record.begin_q, record.begin_v, np.zeros(system.nv))
-        if motion.active:
-            times, _ends = self.stage_times()
-            for row, t in zip(record.known.reshape(n * s, -1), times.tolist()):
-                tell(motion, t, row)
-        return motion
-
-    def run(self) -> Rollout:
-        """Compute the motion; with `subdivide` steps that cannot be taken are replaced by parts, which the plan of the result has."""
-        clock = time.perf_counter()
-        plan, done, statistics = self, 0, Statistics()
-        memory = Memory(self.system, self.tableau, len(self.times) - 1, tolerance=self.tolerance)
-        given = plan.prepare(memory)
-        while True:
-            status = plan._go(memory, given, done, statistics)
-            if status == ARRIVED:
-                break
-            done = int(memory.p[slots.MARCH_STEPS])
-            finer = plan._subdivided(done) if self.subdivide else None
-            if finer is None:
-                statistics.wall_time = time.perf_counter() - clock
-                raise RolloutError(plan._why(status, done, memory), plan._cut(done)._finished(memory, statistics))
-            old, plan = memory, finer
-            memory = Memory(self.system, self.tableau, len(plan.times) - 1, tolerance=self.tolerance)
-            plan.fill(memory)
-            given = memory_of(old, memory, done, given)
-        statistics.wall_time = time.perf_counter() - clock
-        return plan._finished(memory, statistics)
-
-    def prepare(self, memory: Memory) -> Given:
-        """Fill the record, and find accelerations, forces and tensions to start the first iteration with."""
-        motion, system, record = self.fill(memory), self.system, memory.record
-        t, nu = float(self.times[0]), system.nu
-        q, v = record.begin_q.copy(), record.begin_v.copy()
-        u, tau = record.inputs[0, 0, :nu].copy(), record.inputs[0, 0, nu:].copy()
-        known = np.zeros(system.nv)
-        motion.joints_at(t, q, v, known)
-        tensions = motion.start_tensions(t, q, v, u, tau)
-        for index, tension in tensions.items():
-            u[index] = record.inputs[0, 0, index] = tension
-        told, multipliers = motion.told_at(t), None
-        if system.loop_rows:
-            a, multipliers = constrained_acceleration(system, q, v, u, tau, known, told=told)
-        else:
-            a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
-        if not np.all(np.isfinite(a)):
-            raise ValueError(f"the acceleration at t = {t:g} s is not finite: inputs or the start contain NaN or overflow.")
-        memory.tape.a[0] = a
-        hold = np.zeros((len(system.tendons.law), 4))
-        lengths = system.tendon_lengths(q)[0] if tensions else np.zeros(0)
-        for (k, (length, rate)), index in zip(motion.cables_at(t).items(), tensions):
-            pushes = motion.pushes[k]
-            slack = not (tensions[index] > 0.0 or pushes) and lengths[k] < length * (1 - 1e-12)
-            hold[k] = -1.0 if slack else 1.0, length, rate, pushes
-        return Given(multipliers, hold=hold, told=told)
-
-    def _go(self, memory: Memory, given: Given, done: int, statistics: Statistics) -> int:
-        """Steps from the one with number `done` on; returns why it ends."""
-        p = memory.p
-        p[slots.MARCH_STEPS], p[slots.MARCH_BUDGET] = done, BATCH
-        status = memory.run(engine.ROLLOUT, given)
-        while status == FULL:
-            status = memory.run(engine.ROLLOUT)
-        counted = {"iterations": slots.MARCH_ITERATIONS, "factorisations": slots.MARCH_FACTORISATIONS, "residuals": slots.MARCH_RESIDUALS}
-        for name, slot in counted.items():
-            setattr(statistics, name, getattr(statistics, name) + int(p[slot]))
-            p[slot] = 0.0
-        statistics.steps = int(p[slots.MARCH_STEPS])
-        return status
-
-    def _finished(self, memory: Memory, statistics: Statistics) -> Rollout:
-        record, nu = memory.record, self.system.nu
-        n = len(self.times) - 1
-        u = np.zeros((n + 1, nu))
-        u[:1], u[1:] = record.inputs[:1, 0, :nu], record.inputs[:n, -1, :nu]
-        tau = np.zeros((n + 1, self.system.nv))
-        tau[:1], tau[1:] = record.inputs[:1, 0, nu:], record.inputs[:n, -1, nu:]
-        return Rollout(
-            self.system, self.times.copy(), record.q[: n + 1].copy(), record.v[: n + 1].copy(), u, tau, self.U, self.tableau.name,
-            self.schedule, self._warnings(), statistics, self, memory,
-        )  # fmt: skip
-
-    # ------------------------------------------------------------ other steps
-
-    def halved(self) -> Plan:
-        """With every step halved."""
-        middle = 0.5 * (self.times[:-1] + self.times[1:])
-        times = np.empty(2 * len(self.times) - 1)
-        times[::2], times[1::2] = self.times, middle
-        return replace(self, times=times)
-
-    def _subdivided(self, k: int) -> Plan | None:
-        """With step k in parts; None if it is one of too many already."""
-        begin, end = self.times[k], self.times[k + 1]
-        outer = self.outer[self.outer_step()[k] + np.arange(2)]
-        if (outer[1] - outer[0]) / (end - begin) * PARTS > FINEST * (1 + 1e-9):
-            return None
-        inner = np.linspace(begin, end, PARTS + 1)[1:-1]
-        return replace(self, times=np.insert(self.times, k + 1, inner))
-
-    def _cut(self, k: int) -> Plan:
-        """The first k steps."""
-        return replace(self, times=self.times[: k + 1])
-
-    def _why(self, status: int, k: int, memory: Memory) -> str:
-        if k == 0 and not memory.record.a.any() and self.system.loop_rows:
-            gap = np.abs(self.system.closure(self.q)[0]).max()
-            if gap > 1e-6:
-                return (
-                    f"the loops of {self.system.name!r} are open by {gap:.3g} at the start and cannot be closed from there: mount the robot with "
-                    "solve_statics and start from that."
-                )
-        why = "its tangent is singular" if status == SINGULAR else "Newton's iteration does not converge"
-        name = self.system.dof_names[int(memory.p[slots.MARCH_LIMITING])]
-        advice = "a smaller step" if self.subdivide else "a smaller step, or subdivide=True, which records the parts"
-        return (
-            f"step {k + 1} of {len(self.times) - 1}, from t = {self.times[k]:.6g} s with {self.times[k + 1] - self.times[k]:.3g} s, cannot be taken: "
-            f"{why} ({name!r} moves most). Use {advice}. The error's `run` has the steps before it."
-        )
-
-    def _warnings(self) -> tuple[str, ...]:
-        parts = np.bincount(self.outer_step(), minlength=len(self.outer) - 1)
-        split = np.flatnonzero(parts > parts.min())
-        if not len(split):
-            return ()
-        worst = int(split[np.argmax(parts[split])])
-        return (
-            f"{len(split)} of {len(self.outer) - 1} steps were subdivided, the first at t = {self.outer[split[0]]:.6g} s and the worst, at t = "
-            f"{self.outer[worst]:.6g} s, into {parts[worst]} parts; states and derivatives are those of the parts.",
-        )
+def subdivisions(plan: Plan, times: Array) -> tuple[str, ...]:
+    """What to say of steps that were subdivided."""
+    outer = plan.outer[: int(np.searchsorted(plan.outer, times[-1] * (1 - 1e-12) + 1e-300)) + 1]
+    parts = np.bincount(replace(plan, times=times).outer_step(), minlength=len(outer) - 1)
+    split = np.flatnonzero(parts > parts.min()) if len(parts) else np.zeros(0, dtype=int)
+    if not len(split):
+        return ()
+    worst = int(split[np.argmax(parts[split])])
+    return (
+        f"{len(split)} of {len(outer) - 1} steps were subdivided, the first at t = {outer[split[0]]:.6g} s and the worst, at t = "
+        f"{outer[worst]:.6g} s, into {parts[worst]} parts; states and derivatives are those of the parts.",
+    )
 
 
-def memory_of(old: Memory, new: Memory, done: int, given: Given) -> Given:
-    """Take over the first steps of a memory into one with more; what the next step starts from."""
-    for name in ("inputs", "a", "force", "hold"):
-        getattr(new.record, name)[:done] = getattr(old.record, name)[:done]
-    for name in ("q", "v", "push"):
-        getattr(new.record, name)[: done + 1] = getattr(old.record, name)[: done + 1]
-    new.tape.a[0] = old.tape.a[0] if done == 0 else old.record.a[done - 1, -1]
-    work, system = old.space.work, old.system
-    if done:
-        for k, row in enumerate(system.tendons.law):
-            if work.hold[k, slots.HOLD_ACTIVE] != 0.0:
-                new.record.inputs[done, 0, row[0]] = old.record.inputs[done - 1, -1, row[0]]
-    multipliers = old.record.force[done - 1, -1].copy() if done else given.multipliers
-    return Given(multipliers, hold=work.hold.copy(), told=work.told.copy())
-
-
-def tell(motion: MotionSet, t: float, row: Array) -> None:
-    """Prescribed motion at a time, into a row of `Record.known`."""
-    system = motion.system
-    nq, nv, m = system.nq, system.nv, len(system.tendons.law)
-    motion.joints_at(t, row[:nq], row[nq : nq + nv], row[nq + nv : nq + 2 * nv])
-    for k, (length, rate) in motion.cables_at(t).items():
-        row[nq + 2 * nv + k] = length
-        row[nq + 2 * nv + m + k] = rate
-    told = motion.told_at(t)
-    if told is not None:
-        row[nq + 2 * nv + 2 * m :] = told[:, :2].T.ravel()
+def carry_out(plan: Plan, checkpoint: int | None = None) -> Rollout:
+    """Compute the motion of a plan; error with what was computed if a step cannot be taken."""
+    parts, ends, statistics, failure = plan.parts(checkpoint)
+    nu = plan.system.nu
+    run = Rollout(
+        plan.system, ends.t, ends.q, ends.v, ends.u[:, :nu], ends.u[:, nu:], plan.U, plan.tableau.name, plan.schedule,
+        subdivisions(plan, ends.t), statistics, replace(plan, times=ends.t), tuple(parts), ends.a, ends.force,
+    )  # fmt: skip
+    if failure is not None:
+        raise RolloutError(failure.message, run)
+    return run
 
 
 def rollout(
@@ -457,6 +274,7 @@ def rollout(
     method: Method = "sdirk2",
     subdivide: bool = False,
     tolerance: float = 1e-11,
+    checkpoint: int | None = None,
 ) -> Rollout:
     """A motion in given steps, all of it kept, that can be differentiated exactly.
 
@@ -487,6 +305,9 @@ def rollout(
         derivatives, and the warnings say which they are.
     tolerance : float
         Where Newton's iteration stops, in natural sizes of the coordinates. Derivatives are exact for the converged motion.
+    checkpoint : int, optional
+        Keep only the states, and compute the stages of so many steps at a time again when a gradient is asked for: about a fifth of the memory, twice
+        the time. `push` and `maps` need all stages.
 
     Returns
     -------
@@ -527,7 +348,7 @@ def rollout(
         system, METHODS[method], times, times, schedule, rows, _tau(system, tau, len(times) - 1), q, v, motion,
         positive("tolerance", tolerance), flag("subdivide", subdivide),
     )  # fmt: skip
-    return plan.run()
+    return carry_out(plan, None if checkpoint is None else integer("checkpoint", checkpoint, minimum=1))
 
 
 def _rows(system: System, U: Any) -> Array:
@@ -543,7 +364,9 @@ def _rows(system: System, U: Any) -> Array:
         out = np.zeros((m, system.nu))
         for name, column in columns.items():
             if column.ndim != 1 or len(column) not in (1, m):
-                raise ValueError(f"U[{name!r}] has shape {column.shape}, but ({m},) is needed, as other inputs have, or one number.")
+                raise ValueError(
+                    f"U[{name!r}] has shape {column.shape}, but ({m},) is needed, as other inputs have, or one number."
+                )
             out[:, system.input_names.index(name)] = column
     else:
         out = np.array(reals("U", U), dtype=float)  # a copy: writeable and contiguous, whatever it was
@@ -578,7 +401,7 @@ def _times(begin: float, step: Any, duration: float | None, rows: int, inputs: s
             raise ValueError(
                 f"duration = {duration:g} s is no whole number of steps of {float(steps):g} s; use step = {duration / max(1, round(whole)):.9g} s."
             )
-    return begin + float(steps) * np.arange(n + 1)
+    return np.asarray(begin + float(steps) * np.arange(n + 1), dtype=np.float64)
 
 
 def _knots(knots: Any, times: Array, rows: int, inputs: str) -> Array:
@@ -592,10 +415,14 @@ def _knots(knots: Any, times: Array, rows: int, inputs: str) -> Array:
     else:
         found = np.array(reals("knots", knots), dtype=float)
         if found.shape != (rows,) or not np.all(np.diff(found) > 0):
-            raise ValueError(f"knots must be {rows} increasing times [s], one for each row of U; got shape {found.shape}.")
+            raise ValueError(
+                f"knots must be {rows} increasing times [s], one for each row of U; got shape {found.shape}."
+            )
         slack = 1e-9 * max(1.0, abs(end))
         if found[0] > begin + slack or (inputs != "hold" and found[-1] < end - slack):
-            raise ValueError(f"knots from {found[0]:g} to {found[-1]:g} s do not cover the motion from {begin:g} to {end:g} s.")
+            raise ValueError(
+                f"knots from {found[0]:g} to {found[-1]:g} s do not cover the motion from {begin:g} to {end:g} s."
+            )
     if inputs == "hold":
         inside = found[(found > begin) & (found < end)]
         off = np.abs(inside[:, None] - times).min(axis=1, initial=np.inf) if len(inside) else np.zeros(0)
@@ -612,5 +439,7 @@ def _tau(system: System, tau: Any, n: int) -> Array:
         return np.zeros(system.nv)
     out = np.array(reals("tau", tau), dtype=float)
     if out.shape not in ((system.nv,), (n, system.nv)) or not np.all(np.isfinite(out)):
-        raise ValueError(f"tau has shape {out.shape}, but ({system.nv},) or ({n}, {system.nv}) finite numbers are needed.")
+        raise ValueError(
+            f"tau has shape {out.shape}, but ({system.nv},) or ({n}, {system.nv}) finite numbers are needed."
+        )
     return out

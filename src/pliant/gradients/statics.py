@@ -44,7 +44,13 @@ class StaticGradient:
     """
 
     def __init__(
-        self, system: System, found: CostValue, u: Array, tau: Array, motion: dict[str, Any], derive: Callable[[str], float]
+        self,
+        system: System,
+        found: CostValue,
+        u: Array,
+        tau: Array,
+        motion: dict[str, Any],
+        derive: Callable[[str], float],
     ) -> None:
         self.value, self.terms = found.value, found.terms
         self.u, self.tau, self.motion = u, tau, motion
@@ -111,7 +117,9 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
     """
     needs_system("static_gradient", system)
     if not isinstance(state, Equilibrium):
-        raise TypeError(f"static_gradient needs the Equilibrium that solve_statics returns, not {type(state).__name__}.")
+        raise TypeError(
+            f"static_gradient needs the Equilibrium that solve_statics returns, not {type(state).__name__}."
+        )
     if not state.success:
         raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
     q, u, tau, given = at_rest(system, state, None, None)
@@ -121,7 +129,12 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
     zero, loops = np.zeros(system.nv), len(system.loop_rows)
     K = system.residual_tangent(q, zero, zero, u, tau, multipliers=given.multipliers)
     held = _held(system, q, u)
-    G = np.vstack([system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv)), *([system.closure(q)[1]] if loops else [])])
+    G = np.vstack(
+        [
+            system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv)),
+            *([system.closure(q)[1]] if loops else []),
+        ]
+    )
     y, z = _adjoint(system, K, G, slopes.q[0])
     by_u = system.actuation_matrix(q, zero, u).T @ y + slopes.u[0]
     by_u[[system.input_names.index(name) for name in held]] = 0.0

@@ -73,7 +73,9 @@ def _memory(run: Rollout, directions: int) -> Memory:
 def _step(run: Rollout, memory: Memory, k: int) -> None:
     memory.p[slots.MARCH_FIRST] = k
     if memory.run(engine.PUSH) != CONVERGED:
-        raise ArithmeticError(f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative.")
+        raise ArithmeticError(
+            f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative."
+        )
 
 
 def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
@@ -107,11 +109,11 @@ def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
         _outside(lever, replays, k + 1)
         _step(run, memory, k)
         q[:, k + 1], v[:, k + 1] = lever.dq, lever.dv
-    out = []
+    found: list[Variation] = []
     for i, direction in enumerate(directions):
         U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
-        out.append(Variation(q[i], v[i], np.asarray(rows @ plan.schedule.coefficients(U))))
-    return out
+        found.append(Variation(q[i], v[i], np.asarray(rows @ plan.schedule.coefficients(U))))
+    return found
 
 
 def _outside(lever: object, replays: list[_Replayed | None], k: int) -> None:

@@ -267,7 +267,9 @@ def _no_effect_on_steps(method: object, steps: StepOptions, subdivide: object, b
         )
 
 
-def initial_state(system: System, start: Any, velocity: ArrayLike | None, t0: float | None) -> tuple[Array, Array, float]:
+def initial_state(
+    system: System, start: Any, velocity: ArrayLike | None, t0: float | None
+) -> tuple[Array, Array, float]:
     q, v, t = system.neutral(), np.zeros(system.nv), 0.0
     if isinstance(start, Equilibrium):
         q = system.check_q(start.q).copy()  # perhaps of a robot with other loads, which is let go

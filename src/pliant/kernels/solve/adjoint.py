@@ -12,13 +12,13 @@ The derivative by inputs is ``Bᵀ y``, by anything that residual and constraint
 import numpy as np
 
 from ..._jit import routine
+from ..algebra.dual import vadd, vcross, vdot
+from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_TENDONS, HAS_WRENCHES, unpack_efforts, unpack_tendons
 from ..loads.efforts import E_GAIN, E_INPUT, E_V, effort
 from ..loads.tendons import L_TENDON, LAW_INPUT, N_END, N_FIRST, N_V, P_WEIGHT, combine, direction, strain_at
 from ..loads.together import input_columns, some_unit_knows
 from ..loads.units import INPUTS
-from ..algebra.dual import vadd, vcross, vdot
-from ..algebra.manifold import VELOCITIES
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
 from ..reverse.tables import add_table_gradient
@@ -102,7 +102,14 @@ def solve_inverse(c, chart, x):
     for k in range(joints):
         o, n = c.spatial[k, 1], VELOCITIES[c.spatial[k, 2]]
         L = chart[INVERSE * joints + k]
-        a = (x[o], x[o + 1], x[o + 2], x[o + 3] if n == 6 else 0.0, x[o + 4] if n == 6 else 0.0, x[o + 5] if n == 6 else 0.0)
+        a = (
+            x[o],
+            x[o + 1],
+            x[o + 2],
+            x[o + 3] if n == 6 else 0.0,
+            x[o + 4] if n == 6 else 0.0,
+            x[o + 5] if n == 6 else 0.0,
+        )
         for j in range(n):
             s = 0.0
             for i in range(n):

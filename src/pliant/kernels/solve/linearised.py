@@ -63,7 +63,9 @@ def stiffness_of(problem, q, rho, scale, out):
     """out (1, nv, nv) = ∂r/∂q at rest and without loads but for the tensions and loop forces scale × ρ, which r is linear in."""
     t, work, c, loads, _fronts, u, tau = problem
     put_forces(problem, rho, scale)
-    residual_tangent(t, work, c, loads, q, work.zero, work.zero, u, tau, 1.0, 0.0, 0.0, work.newton[NEWTON_RESIDUAL], out)
+    residual_tangent(
+        t, work, c, loads, q, work.zero, work.zero, u, tau, 1.0, 0.0, 0.0, work.newton[NEWTON_RESIDUAL], out
+    )
 
 
 @routine

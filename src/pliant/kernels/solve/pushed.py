@@ -131,7 +131,7 @@ def push_step(problem, tape, rec, lever, p):
     work = problem.work
     k = int(p[MARCH_FIRST])
     p[MARCH_STEPS] = k
-    s, nv = tape.a.shape
+    s = tape.a.shape[0]
     if k < 0:
         i = state_before(problem, tape, rec, np.int64(0))
         linearise_projection(problem, tape, rec, lever, np.int64(0), i)

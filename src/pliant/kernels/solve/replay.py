@@ -41,7 +41,7 @@ def replay_projection(problem, tape, rec, lever, k):
 def replay(problem, tape, rec, lever):
     """Residuals and rates of constraints at all stages, closures of all states, into `lever`."""
     work, c = problem.work, problem.c
-    n, s, nv = rec.a.shape
+    n, s, _nv = rec.a.shape
     for k in range(n):
         h = put_step(tape, rec, k)
         restore_step(problem, tape, rec, lever, k, h)

@@ -4,8 +4,6 @@ The steps are those of `esdirk`, for methods without memory: no stage has a shar
 follows from the state at its start and its inputs alone. Constraints are kept as rates at the stages and by `settle` at the ends.
 """
 
-import numpy as np
-
 from ..._jit import routine
 from ..slots import HOLD_ACTIVE, MARCH_BUDGET, MARCH_CONSTANT, MARCH_FACTORED, MARCH_PAST, MARCH_RATE, MARCH_STEPS
 from .constraints import holds
@@ -49,7 +47,9 @@ def begin(problem, tape, rec, lever):
         return 0.0
     put_step(tape, rec, ZERO)
     tell(problem, tape, ZERO)
-    return settle(stage_problem(problem, tape, ZERO), rec.q[0], rec.v[0], tape.moved, lever.rows, rec.push[0], lever.vectors)
+    return settle(
+        stage_problem(problem, tape, ZERO), rec.q[0], rec.v[0], tape.moved, lever.rows, rec.push[0], lever.vectors
+    )
 
 
 @routine

@@ -1,0 +1,311 @@
+"""The plan of a rollout, and how it is carried out: part after part, with steps that may be subdivided."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import engine, slots
+from ..kernels.solve.newton import SINGULAR
+from ..kernels.solve.tape import ARRIVED, FULL
+from ..solve.closure import constrained_acceleration
+from ..solve.methods.tableau import Tableau
+from ..solve.motion import MotionSet
+from ..solve.result import Statistics
+from ..system import Given, System
+from .memory import Memory
+from .schedule import Schedule
+
+__all__ = ["Failure", "Part", "Plan"]
+
+Array = NDArray[np.float64]
+BATCH = 2048  # steps in one call of the engine, between which Ctrl-C is heard
+PARTS, FINEST = 4, 4096  # of a step that cannot be taken, and at most
+
+
+class Begin(NamedTuple):
+    """What the iterations of a part start with, beside its first state."""
+
+    a: Array  # (nv,) acceleration
+    u: Array  # (nu,) inputs, with tensions of held tendons
+    given: Given  # forces of loops, which tendons are held
+    fresh: bool  # whether the acceleration is that of a robot let go, see `kernels.solve.esdirk.damp_start`
+
+
+class Failure(NamedTuple):
+    """Why a part ended early."""
+
+    message: str
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some steps of a rollout: what they were told, and what they found unless that is to be computed again."""
+
+    plan: Plan
+    begin: Begin
+    memory: Memory | None
+
+    def recall(self) -> Memory:
+        """The record, computed again if it was not kept."""
+        return self.memory if self.memory is not None else self.plan.play(self.begin, Statistics())[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that a rollout is told: a system, times, inputs, the start."""
+
+    system: System
+    tableau: Tableau
+    times: Array  # (n + 1,)
+    outer: Array  # (steps that were asked for + 1,) their times
+    schedule: Schedule
+    U: Array
+    tau: Array  # (nv,), or (steps asked for, nv)
+    q: Array
+    v: Array
+    motion: Mapping[str, Any] | None
+    tolerance: float
+    subdivide: bool
+
+    # ------------------------------------------------------------ inputs
+
+    def stage_times(self) -> tuple[Array, Array]:
+        """Times of all stages (n · s,), and 1 where a stage is the end of its step."""
+        c = self.tableau.c
+        t = self.times[:-1, None] + np.diff(self.times)[:, None] * c
+        t[:, -1] = self.times[1:]
+        return t.ravel(), np.tile(np.where(c > 1.0 - 1e-9, 1.0, 0.0), len(t))
+
+    def stage_weights(self) -> Any:
+        """Sparse matrix that makes the inputs of all stages (n · s, nu) from the coefficients of the schedule."""
+        return self.schedule.weights(*self.stage_times())
+
+    def row_weights(self) -> Any:
+        """Likewise those of the states (n + 1, nu)."""
+        return self.schedule.weights(self.times, np.where(np.arange(len(self.times)) > 0, 1.0, 0.0))
+
+    def _tau_at(self, step: NDArray[np.int64]) -> Array:
+        """Further generalised forces of steps, (k, nv)."""
+        return self.tau[step] if self.tau.ndim == 2 else np.broadcast_to(self.tau, (len(step), self.system.nv))
+
+    def outer_step(self) -> NDArray[np.int64]:
+        """Which of the steps that were asked for each step belongs to, (n,)."""
+        middle = 0.5 * (self.times[:-1] + self.times[1:])
+        return np.clip(np.searchsorted(self.outer, middle) - 1, 0, len(self.outer) - 2)
+
+    # ------------------------------------------------------------ running
+
+    def fill(self, memory: Memory) -> MotionSet:
+        """Write times, inputs, prescribed motion and start into a record."""
+        system, record, nu = self.system, memory.record, self.system.nu
+        n, s = record.inputs.shape[:2]
+        record.t[:] = self.times
+        record.inputs[:, :, :nu] = (self.stage_weights() @ self.schedule.coefficients(self.U)).reshape(n, s, nu)
+        record.inputs[:, :, nu:] = self._tau_at(self.outer_step())[:, None]
+        record.begin_q[:], record.begin_v[:] = self.q, self.v
+        motion = MotionSet(system, self.motion, self.q, float(self.times[0]))
+        motion.joints_at(float(self.times[0]), record.begin_q, record.begin_v, np.zeros(system.nv))
+        if motion.active:
+            times, _ends = self.stage_times()
+            for row, t in zip(record.known.reshape(n * s, -1), times.tolist()):
+                tell(motion, t, row)
+        return motion
+
+    def parts(self, checkpoint: int | None) -> tuple[list[Part], Ends, Statistics, Failure | None]:
+        """Compute the motion: its parts, its states, and why it ended early if it did; with `checkpoint` in parts of so many steps of which only the states are kept.
+
+        With `subdivide` steps that cannot be taken are replaced by smaller ones, which the plans of the parts have.
+        """
+        clock, statistics = time.perf_counter(), Statistics()
+        n = len(self.times) - 1
+        size = n if checkpoint is None else checkpoint
+        parts: list[Part] = []
+        found: list[Ends] = []
+        begin, q, v = None, self.q, self.v
+        failure = None
+        for first in range(0, n, size):
+            piece = replace(self, times=self.times[first : first + size + 1], q=q, v=v)
+            plan, memory, begin, failure = piece.play(begin, statistics)
+            if failure is not None:
+                plan = plan._cut(failure.steps)
+            parts.append(Part(plan, begin, memory if checkpoint is None else None))
+            found.append(Ends.of(memory, len(plan.times) - 1))
+            if failure is not None:
+                failure = failure._replace(message=failure.message.replace("STEP", str(first + failure.steps + 1)))
+                break
+            begin, q, v = after(memory), memory.record.q[-1].copy(), memory.record.v[-1].copy()
+        statistics.wall_time = time.perf_counter() - clock
+        return parts, Ends.joined(found), statistics, failure
+
+    def play(self, begin: Begin | None, statistics: Statistics) -> tuple[Plan, Memory, Begin, Failure | None]:
+        """All steps of the plan, which is returned with those that were subdivided; `begin` is found if it is None."""
+        plan, done = self, 0
+        memory = self._memory()
+        motion = self.fill(memory)
+        begin = self._begin(memory, motion) if begin is None else begin
+        now = begin
+        while True:
+            status = plan._go(memory, now, done, statistics)
+            if status == ARRIVED:
+                return plan, memory, begin, None
+            done = int(memory.p[slots.MARCH_STEPS])
+            finer = plan._subdivided(done) if self.subdivide else None
+            if finer is None:
+                return plan, memory, begin, Failure(plan._why(status, done, memory), done)
+            old, plan = memory, finer
+            memory = plan._memory()
+            plan.fill(memory)
+            memory.take_first(old.record, done)
+            now = after(old, done) if done else begin
+
+    def _memory(self) -> Memory:
+        return Memory(self.system, self.tableau, len(self.times) - 1, tolerance=self.tolerance)
+
+    def _begin(self, memory: Memory, motion: MotionSet) -> Begin:
+        """Accelerations, forces and tensions to start the first iteration with."""
+        system, record = self.system, memory.record
+        t, nu = float(self.times[0]), system.nu
+        q, v = record.begin_q.copy(), record.begin_v.copy()
+        u, tau = record.inputs[0, 0, :nu].copy(), record.inputs[0, 0, nu:].copy()
+        known = np.zeros(system.nv)
+        motion.joints_at(t, q, v, known)
+        tensions = motion.start_tensions(t, q, v, u, tau)
+        for index, tension in tensions.items():
+            u[index] = tension
+        told, multipliers = motion.told_at(t), None
+        if system.loop_rows:
+            a, multipliers = constrained_acceleration(system, q, v, u, tau, known, told=told)
+        else:
+            a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        if not np.all(np.isfinite(a)):
+            raise ValueError(
+                f"the acceleration at t = {t:g} s is not finite: inputs or the start contain NaN or overflow."
+            )
+        hold = np.zeros((len(system.tendons.law), 4))
+        lengths = system.tendon_lengths(q)[0] if tensions else np.zeros(0)
+        for (k, (length, rate)), index in zip(motion.cables_at(t).items(), tensions):
+            pushes = motion.pushes[k]
+            slack = not (tensions[index] > 0.0 or pushes) and lengths[k] < length * (1 - 1e-12)
+            hold[k] = -1.0 if slack else 1.0, length, rate, pushes
+        return Begin(a, u, Given(multipliers, hold=hold, told=told), fresh=True)
+
+    def _go(self, memory: Memory, begin: Begin, done: int, statistics: Statistics) -> int:
+        """Steps from the one with number `done` on; returns why it ends."""
+        p = memory.p
+        memory.tape.a[0] = begin.a
+        memory.record.inputs[done, 0, : self.system.nu] = begin.u
+        p[slots.MARCH_FRESH], p[slots.MARCH_PAST] = float(begin.fresh), 0.0
+        p[slots.MARCH_STEPS], p[slots.MARCH_BUDGET] = done, BATCH
+        status = memory.run(engine.ROLLOUT, begin.given)
+        while status == FULL:
+            status = memory.run(engine.ROLLOUT)
+        counted = {
+            "iterations": slots.MARCH_ITERATIONS,
+            "factorisations": slots.MARCH_FACTORISATIONS,
+            "residuals": slots.MARCH_RESIDUALS,
+        }
+        for name, slot in counted.items():
+            setattr(statistics, name, getattr(statistics, name) + int(p[slot]))
+            p[slot] = 0.0
+        statistics.steps += int(p[slots.MARCH_STEPS]) - done
+        return status
+
+    # ------------------------------------------------------------ other steps
+
+    def halved(self) -> Plan:
+        """With every step halved."""
+        middle = 0.5 * (self.times[:-1] + self.times[1:])
+        times = np.empty(2 * len(self.times) - 1)
+        times[::2], times[1::2] = self.times, middle
+        return replace(self, times=times)
+
+    def _subdivided(self, k: int) -> Plan | None:
+        """With step k in parts; None if it is one of too many already."""
+        begin, end = self.times[k], self.times[k + 1]
+        outer = self.outer[self.outer_step()[k] + np.arange(2)]
+        if (outer[1] - outer[0]) / (end - begin) * PARTS > FINEST * (1 + 1e-9):
+            return None
+        inner = np.linspace(begin, end, PARTS + 1)[1:-1]
+        return replace(self, times=np.insert(self.times, k + 1, inner))
+
+    def _cut(self, k: int) -> Plan:
+        """The first k steps."""
+        return replace(self, times=self.times[: k + 1])
+
+    def _why(self, status: int, k: int, memory: Memory) -> str:
+        if k == 0 and not memory.record.a.any() and self.system.loop_rows:
+            gap = np.abs(self.system.closure(self.q)[0]).max()
+            if gap > 1e-6:
+                return (
+                    f"the loops of {self.system.name!r} are open by {gap:.3g} at the start and cannot be closed from there: mount the robot with "
+                    "solve_statics and start from that."
+                )
+        why = "its tangent is singular" if status == SINGULAR else "Newton's iteration does not converge"
+        name = self.system.dof_names[int(memory.p[slots.MARCH_LIMITING])]
+        advice = "a smaller step" if self.subdivide else "a smaller step, or subdivide=True, which records the parts"
+        return (
+            f"step STEP, from t = {self.times[k]:.6g} s with {self.times[k + 1] - self.times[k]:.3g} s, cannot be taken: "
+            f"{why} ({name!r} moves most). Use {advice}. The error's `run` has the steps before it."
+        )
+
+
+class Ends(NamedTuple):
+    """The states of a motion, and what acts at the ends of its steps."""
+
+    t: Array  # (n + 1,)
+    q: Array  # (n + 1, nq)
+    v: Array  # (n + 1, nv)
+    a: Array  # (n + 1, nv)
+    u: Array  # (n + 1, nu + nv)
+    force: Array  # (n + 1, rows of loops)
+
+    @classmethod
+    def of(cls, memory: Memory, n: int) -> Ends:
+        """Of the first n steps of a record."""
+        r = memory.record
+
+        def rows(x: Array) -> Array:
+            """What acts at the start of the first step, and at the ends of all."""
+            out = np.zeros((n + 1, x.shape[2]))
+            out[:1], out[1:] = x[:1, 0], x[:n, -1]
+            return out
+
+        a, force = rows(r.a), rows(r.force)
+        if n:
+            a[0], force[0] = a[1], force[1]
+        return cls(r.t[: n + 1].copy(), r.q[: n + 1].copy(), r.v[: n + 1].copy(), a, rows(r.inputs), force)
+
+    @classmethod
+    def joined(cls, parts: list[Ends]) -> Ends:
+        """One after the other."""
+        first, *others = parts
+        return cls(*(np.concatenate([x, *(part[1:] for part in more)]) for x, *more in zip(first, *others)))
+
+
+def after(memory: Memory, done: int | None = None) -> Begin:
+    """What the step after the first `done` of a record starts with; by default after all."""
+    r, work, system = memory.record, memory.space.work, memory.system
+    last = (len(r.a) if done is None else done) - 1
+    u = r.inputs[last, -1, : system.nu].copy()
+    given = Given(r.force[last, -1].copy(), hold=work.hold.copy(), told=work.told.copy())
+    return Begin(r.a[last, -1].copy(), u, given, fresh=False)
+
+
+def tell(motion: MotionSet, t: float, row: Array) -> None:
+    """Prescribed motion at a time, into a row of `Record.known`."""
+    system = motion.system
+    nq, nv, m = system.nq, system.nv, len(system.tendons.law)
+    motion.joints_at(t, row[:nq], row[nq : nq + nv], row[nq + nv : nq + 2 * nv])
+    for k, (length, rate) in motion.cables_at(t).items():
+        row[nq + 2 * nv + k] = length
+        row[nq + 2 * nv + m + k] = rate
+    told = motion.told_at(t)
+    if told is not None:
+        row[nq + 2 * nv + 2 * m :] = told[:, :2].T.ravel()
