@@ -45,6 +45,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/integrators.py --quick
 	$(BIN)/python benchmarks/loads.py
 	$(BIN)/python benchmarks/loops.py
+	$(BIN)/python benchmarks/gradients.py
 	$(BIN)/python benchmarks/matrices.py
 	$(BIN)/python benchmarks/spatial.py
 	$(BIN)/python benchmarks/algorithms.py

@@ -9,6 +9,7 @@ USUAL = ("snapshots", "shapes", "shape")
 CHOICE = {
     "constant_strain_cantilever": "tip",
     "duality": "robot",
+    "identify_material": "motion",
     "large_deflections": "bend",
     "octopus_arm": "out_of_plane",
     "swimming_in_vacuum": "curvatures",

@@ -113,7 +113,7 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
     >>> height = pl.costs.Position("arm.tip")[2].mean(at="end")
     >>> d = pl.static_gradient(system, rest, height)
     >>> print(f"{1000 * d['cable']:.1f} mm upwards per newton, {1000 * d['arm.length']:.0f} mm per metre of arm")
-    8.9 mm upwards per newton, -1113 mm per metre of arm
+    8.9 mm upwards per newton, -1581 mm per metre of arm
     """
     needs_system("static_gradient", system)
     if not isinstance(state, Equilibrium):
