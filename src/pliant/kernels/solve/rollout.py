@@ -14,7 +14,7 @@ from .settle import settle
 from .stages import ZERO, stage_problem
 from .tape import ARRIVED, FULL
 
-STALE = 0.05  # rate of convergence above which the tangent is factored again
+STALE = 0.1  # rate of convergence above which the tangent is factored again
 
 
 @routine

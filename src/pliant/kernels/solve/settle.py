@@ -13,12 +13,12 @@ from ..loads.together import loop_closure, loop_values, tendon_lengths
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
 from ..slots import HOLD_LENGTH, HOLD_RATE, NEWTON_MOVE
-from .constraints import POSITIONS, RATES, choose_rows, clear, solve_small
+from .constraints import POSITIONS, RATES, choose_rows, clear
 from .prescribed import clear_known
 
 ONE = np.int64(1)
 ROUNDS = 20
-CLOSED = 1e-15  # m, rad: nothing to be gained by another round
+CLOSED = 1e-14  # m, rad: nothing to be gained by another round
 
 
 @routine
@@ -66,40 +66,62 @@ def directions(problem, q, v, G, D):
 
 
 @routine
-def multipliers(problem, q, v, level, G, D, push):
+def weigh(work, level, G, D):
+    """Cholesky factor of G W Gᵀ for the rows that take part, in the leading part of work.schur. Returns how many there are."""
+    A, m = work.schur, G.shape[0]
+    choice = A[m]
+    rank = 0
+    for k in range(m):
+        if not (choice[k] > 0.0 and counts(work, k, level)):
+            continue
+        column = 0
+        for j in range(k + 1):
+            if choice[j] > 0.0 and counts(work, j, level):
+                x = 0.0
+                for i in range(G.shape[1]):
+                    x += G[k, i] * D[j, i]
+                for i in range(column):
+                    x -= A[rank, i] * A[column, i]
+                A[rank, column] = x / A[column, column] if column < rank else np.sqrt(x)
+                column += 1
+        rank += 1
+    return rank
+
+
+@routine
+def multipliers(problem, q, v, level, rank, push):
     """One round: changes of the multipliers, into push (m,), by which the constraints are met better. Returns the largest misfit before."""
     t, work, _c, loads, _fronts, u, _tau = problem
-    n, m = work.hold.shape[0], G.shape[0]
+    n, m = work.hold.shape[0], push.shape[0]
     if n > 0:
         rows_at(problem, q, v, work.rows[2])
     else:
         forward(t, q, v, work.zero, work)
         loop_values(loads, q, v, u, work.zero)
     A, choice = work.schur, work.schur[m]
-    worst, rank = 0.0, 0
+    worst, row = 0.0, 0
     for k in range(m):
         if choice[k] == 0.0 or not counts(work, k, level):
             continue
         gap = misfit(work, k, level)
         worst = max(worst, abs(gap))
-        if choice[k] < 0.0:
-            continue
-        A[rank, m] = gap
-        column = 0
-        for j in range(m):
-            if choice[j] > 0.0 and counts(work, j, level):
-                A[rank, column] = 0.0
-                for i in range(G.shape[1]):
-                    A[rank, column] += G[k, i] * D[j, i]
-                column += 1
-        rank += 1
-    solve_small(A, rank, m)
-    rank = 0
+        if choice[k] > 0.0:
+            A[row, m] = gap
+            row += 1
+    for i in range(rank):
+        for j in range(i):
+            A[i, m] -= A[i, j] * A[j, m]
+        A[i, m] /= A[i, i]
+    for i in range(rank - 1, -1, -1):
+        for j in range(i + 1, rank):
+            A[i, m] -= A[j, i] * A[j, m]
+        A[i, m] /= A[i, i]
+    row = 0
     for k in range(m):
         push[k] = 0.0
         if choice[k] > 0.0 and counts(work, k, level):
-            push[k] = -A[rank, m]
-            rank += 1
+            push[k] = -A[row, m]
+            row += 1
     return worst
 
 
@@ -107,10 +129,10 @@ def multipliers(problem, q, v, level, G, D, push):
 def settle(problem, q, v, before, rows, push, more):
     """Project a state in place; multipliers into push (2, m). Returns the largest misfit left.
 
-    before (nq,), rows (2, m, nv) and more (2, m) are scratch. Which rows are independent is left as it was: factors that are kept have their own.
+    before (nq,), rows (2, m, nv) and more (2, at least m) are scratch. Which rows are independent is left as it was: factors that are kept have their own.
     """
     work, c = problem.work, problem.c
-    G, D, move, change, choice = rows[0], rows[1], work.newton[NEWTON_MOVE], more[0], more[1]
+    G, D, move, change, choice = rows[0], rows[1], work.newton[NEWTON_MOVE], more[0, : rows.shape[1]], more[1]
     for k in range(q.shape[0]):
         before[k] = q[k]
     for k in range(G.shape[0]):
@@ -119,9 +141,9 @@ def settle(problem, q, v, before, rows, push, more):
     clear(push[0])
     clear(push[1])
     clear(move)
-    gap = np.inf
+    gap, rank = np.inf, weigh(work, POSITIONS, G, D)
     for _ in range(ROUNDS):
-        new = multipliers(problem, q, v, POSITIONS, G, D, change)
+        new = multipliers(problem, q, v, POSITIONS, rank, change)
         if not new < gap:
             break
         gap = new
@@ -132,9 +154,9 @@ def settle(problem, q, v, before, rows, push, more):
             for i in range(v.shape[0]):
                 move[i] += change[k] * D[k, i]
         integrate(c.shift, c.spatial, before, move, q)
-    rate = np.inf
+    rate, rank = np.inf, weigh(work, RATES, G, D)
     for _ in range(ROUNDS):
-        new = multipliers(problem, q, v, RATES, G, D, change)
+        new = multipliers(problem, q, v, RATES, rank, change)
         if not new < rate:
             break
         rate = new
