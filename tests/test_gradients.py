@@ -488,3 +488,44 @@ def test_what_has_no_static_gradient(manipulator):
         pl.static_gradient(system, rest, pl.Reach("body", (0, 0, 1)))
     with pytest.raises(TypeError, match="Equilibrium"):
         pl.static_gradient(manipulator, manipulator.neutral(), pl.Reach("arm.tip", (0, 0, 1)))
+
+
+def test_a_start_that_moves_with_its_parameters(manipulator):
+    u = np.array([10.0, 0, 0, 5, 0])
+    cost = pl.Reach("arm.tip", (0.3, 0.1, 0.1))
+    U = np.full((8, 5), 12.0)
+
+    def whole(system):
+        rest = pl.solve_statics(system, u)
+        return pl.rollout(system, U, step=0.01, start=rest, tolerance=1e-13), rest
+
+    run, rest = whole(manipulator)
+    g, fixed = run.gradient(cost, equilibrium=rest), run.gradient(cost)
+    assert run.cost(cost) == g.value
+    for name in ("arm.young", "arm.length", "gravity.z"):
+        x = manipulator.parameters[name]
+        slope = difference(
+            lambda s, name=name, x=x: whole(manipulator.with_parameters({name: x * (1 + s)}))[0].cost(cost), 1e-3
+        )
+        assert g[name] * x == pytest.approx(slope, rel=1e-7)
+        assert abs(fixed[name] - g[name]) > 1e-3 * abs(g[name])
+    with pytest.raises(ValueError, match="where the motion starts"):
+        run.gradient(cost, equilibrium=pl.solve_statics(manipulator))
+
+
+def test_jacobian_of_a_quantity_by_parameters(manipulator):
+    rest = pl.solve_statics(manipulator)
+    U = np.full((8, 5), 12.0)
+    tip = pl.costs.Position("arm.tip")
+    names = ["arm.young", "arm.length"]
+    J = pl.rollout(manipulator, U, step=0.01, start=rest).jacobian(tip, names)
+    assert J.shape == (9, 3, 2)
+    for k, name in enumerate(names):
+        x = manipulator.parameters[name]
+
+        def at(s, name=name, x=x):
+            return pl.rollout(
+                manipulator.with_parameters({name: x * (1 + s)}), U, step=0.01, start=rest, tolerance=1e-13
+            ).positions("arm.tip")
+
+        np.testing.assert_allclose(J[..., k] * x, difference(at, 1e-3), atol=1e-8 * np.abs(J[..., k] * x).max())

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
 from ..model.validate import unknown_name
+from ..solve.equilibrium import Equilibrium
 from ..system import Given, System
 from ..system.tables import covered, products_known
 from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
 from .parameters import ParameterGradient, neighbours, table_change
+from .statics import StaticAdjoint
 
 if TYPE_CHECKING:
     from .plan import Part
@@ -74,11 +76,15 @@ class Gradient(Pulled):
         The cost.
     terms : dict
         Values of its terms by name.
+    rest : StaticAdjoint or None
+        If the start is an equilibrium that moves: the derivatives by its inputs `u`, forces `tau` and prescribed `motion`.
     """
 
-    def __init__(self, found: CostValue, adjoint: Adjoint, derive: Callable[[str], float]) -> None:
+    def __init__(
+        self, found: CostValue, adjoint: Adjoint, derive: Callable[[str], float], rest: StaticAdjoint | None
+    ) -> None:
         super().__init__(adjoint, found.gradient.u, derive)
-        self.value, self.terms = found.value, found.terms
+        self.value, self.terms, self.rest = found.value, found.terms, rest
 
     def __repr__(self) -> str:
         """The value, and the sizes of the derivatives."""
@@ -202,16 +208,22 @@ def by_rows(run: Rollout, u: Array) -> Array:
     return plan.schedule.pull(plan.row_weights().T @ u)
 
 
-def gradient(run: Rollout, cost: Any) -> Gradient:
+def gradient(run: Rollout, cost: Any, equilibrium: Equilibrium | None = None) -> Gradient:
     """See `Rollout.gradient`."""
     judged, states = as_cost(cost), states_of(run)
     found = judged.evaluate(states)
     adjoint = Adjoint(run, found.gradient.q, found.gradient.v)
 
-    def derive(name: str) -> float:
-        return adjoint.by_parameter(name, lambda other: judged.evaluate(replace(states, system=other)).value)
+    rest = None
+    if equilibrium is not None:
+        if np.abs(run.system.difference(equilibrium.q, run.plan.q) / run.system.internal.scale).max(initial=0.0) > 1e-9:
+            raise ValueError("equilibrium is not where the motion starts: give the one that was its start.")
+        rest = StaticAdjoint(run.system, equilibrium, adjoint.start)
 
-    return Gradient(found, adjoint, derive)
+    def direct(other: System) -> float:
+        return judged.evaluate(replace(states, system=other)).value + (0.0 if rest is None else rest.replayed(other))
+
+    return Gradient(found, adjoint, lambda name: adjoint.by_parameter(name, direct), rest)
 
 
 def pull(run: Rollout, slopes: Variation) -> Pulled:

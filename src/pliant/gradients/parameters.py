@@ -53,14 +53,17 @@ def difference(system: System, parameter: Parameter, function: Callable[[System]
 def neighbours(system: System, parameter: Parameter) -> tuple[list[System], list[float]]:
     """Systems in which a parameter is a little different, and the weights with which their sum is a derivative of fourth order."""
     h = step_of(system, parameter)
+    reasons: list[str] = []
     for weights in (CENTRAL, UP, DOWN):
         try:
             systems = {k: system.with_parameters({parameter.name: parameter.value + k * h}) for k in weights}
             break
         except ValueError as refused:
-            error = refused
+            reasons.append(str(refused))
     else:
-        raise ValueError(f"there is no derivative by {parameter.name!r}, which cannot move to either side: {error}")
+        raise ValueError(
+            f"there is no derivative by {parameter.name!r}, which cannot move to either side: {reasons[1]} And: {reasons[2]}"
+        )
     return list(systems.values()), [weight / h for weight in weights.values()]
 
 

@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.validate import choice, finite, flag, integer, positive, reals, unknown_name, vector
+from ..solve.equilibrium import Equilibrium
 from ..solve.methods.tableau import EULER, MIDPOINT, SDIRK2, SDIRK3, Tableau
 from ..solve.result import Result, Statistics
 from ..solve.simulate import initial_state
 from ..system import FrameLike, System, needs_system
 from .costs.cost import as_cost
-from .costs.states import Variation
+from .costs.quantity import Quantity
+from .costs.states import States, Variation
 from .gradient import Gradient, Pulled, gradient, pull, states_of
 from .memory import Memory
+from .parameters import difference
 from .plan import Part, Plan
 from .schedule import Interpolation, Schedule
 from .tangent import Direction, maps, push
@@ -117,13 +120,24 @@ class Rollout:
 
     # ------------------------------------------------------------ derivatives
 
-    def gradient(self, cost: Any) -> Gradient:
+    @property
+    def states(self) -> States:
+        """The states as costs and quantities see them."""
+        return states_of(self)
+
+    def cost(self, cost: Any) -> float:
+        """The value of a cost."""
+        return as_cost(cost).evaluate(self.states).value
+
+    def gradient(self, cost: Any, *, equilibrium: Equilibrium | None = None) -> Gradient:
         """The gradient of a cost by inputs, start and every parameter: exact for the motion as it was computed.
 
         Parameters
         ----------
         cost : Cost, or a list of them
             For instance ``pl.Reach("arm.tip", goal) + 1e-4 * pl.Effort()``; see `pliant.costs`.
+        equilibrium : Equilibrium, optional
+            The start, if derivatives by parameters are to include that it moves with them; otherwise it is held fixed.
 
         Examples
         --------
@@ -144,7 +158,7 @@ class Rollout:
         >>> bool(g["arm.young"] == g.parameters["arm.young"])
         True
         """
-        return gradient(self, cost)
+        return gradient(self, cost, equilibrium)
 
     def pull(self, q: ArrayLike | None = None, v: ArrayLike | None = None, u: ArrayLike | None = None) -> Pulled:
         """Derivatives of anything by inputs, start and parameters, from those by the states: the transposed product (reverse mode).
@@ -201,8 +215,27 @@ class Rollout:
         found = {name: self._direction(None, None, None, {name: 1.0}) for name in names}
         return dict(zip(found, push(self, list(found.values()))))
 
+    def jacobian(self, quantity: Quantity, names: Iterable[str]) -> Array:
+        """Derivatives of a quantity (`pliant.costs`) at every state by some parameters, (n + 1, m, k), with the start held fixed.
+
+        For least squares: ``run.jacobian(pl.costs.Position("arm.tip"), ["arm.young", "arm.viscosity"])``.
+        """
+        found, states = self.sensitivities(names), self.states
+        here = quantity.evaluate(states)
+
+        def value(other: System) -> Array:
+            return quantity.evaluate(replace(states, system=other)).value
+
+        columns = [
+            here.push(change) + difference(self.system, self.system._parameters[name], value)
+            for name, change in found.items()
+        ]
+        return np.stack(columns, axis=-1) if columns else np.zeros((*here.value.shape, 0))
+
     def maps(self) -> tuple[Array, Array]:
         """Derivatives of every step: of the state (δq, δv) at its end by that at its start, and by the inputs that are held in it.
+
+        They are those between the states of the motion; that the start is projected onto its constraints is not part of the first.
 
         Returns
         -------
@@ -213,7 +246,7 @@ class Rollout:
 
     def gauss_newton(self, cost: Any, u: ArrayLike) -> Array:
         """The product of the Gauss–Newton matrix of a cost (of a sum of squares JᵀJ) with a change of the rows of inputs, (m, nu)."""
-        found = as_cost(cost).evaluate(states_of(self))
+        found = as_cost(cost).evaluate(self.states)
         curved = found.gauss_newton(self.push(u=u))
         return self.pull(*curved).u
 

@@ -19,7 +19,7 @@ from .costs.cost import CostValue, as_cost
 from .costs.states import States
 from .parameters import ParameterGradient, difference
 
-__all__ = ["StaticGradient", "static_gradient"]
+__all__ = ["StaticAdjoint", "StaticGradient", "static_gradient"]
 
 Array = NDArray[np.float64]
 
@@ -44,16 +44,10 @@ class StaticGradient:
     """
 
     def __init__(
-        self,
-        system: System,
-        found: CostValue,
-        u: Array,
-        tau: Array,
-        motion: dict[str, Any],
-        derive: Callable[[str], float],
+        self, system: System, found: CostValue, adjoint: StaticAdjoint, derive: Callable[[str], float]
     ) -> None:
         self.value, self.terms = found.value, found.terms
-        self.u, self.tau, self.motion = u, tau, motion
+        self.u, self.tau, self.motion = adjoint.u + found.gradient.u[0], adjoint.tau, adjoint.motion
         self.parameters = ParameterGradient(system, derive)
         self._names = system.input_names
 
@@ -120,45 +114,68 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
         raise TypeError(
             f"static_gradient needs the Equilibrium that solve_statics returns, not {type(state).__name__}."
         )
-    if not state.success:
-        raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
-    q, u, tau, given = at_rest(system, state, None, None)
-    judged, states = as_cost(cost), States.at_rest(system, q, u)
+    judged, states = as_cost(cost), States.at_rest(system, state.q, state.u)
     found = judged.evaluate(states)
-    slopes = found.gradient
-    zero, loops = np.zeros(system.nv), len(system.loop_rows)
-    K = system.residual_tangent(q, zero, zero, u, tau, multipliers=given.multipliers)
-    held = _held(system, q, u)
-    G = np.vstack(
-        [
-            system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv)),
-            *([system.closure(q)[1]] if loops else []),
-        ]
-    )
-    y, z = _adjoint(system, K, G, slopes.q[0])
-    by_u = system.actuation_matrix(q, zero, u).T @ y + slopes.u[0]
-    by_u[[system.input_names.index(name) for name in held]] = 0.0
-    rest = slopes.q[0] - K.T @ y - G.T @ z  # what prescribed coordinates are held against
-    motion: dict[str, Any] = {name: float(z[k]) for k, name in enumerate(held)}
-    motion |= {name: rest[place] for name, (_q, place, _group) in system.prescribed.items()}
-    motion |= {name: z[len(held) + np.array(rows)] for name, rows in system.told_rows.items()}
-
-    def whole(other: System) -> float:
-        r = other.residual(q, zero, zero, u, tau, multipliers=given.multipliers)
-        total = -y @ r + judged.evaluate(replace(states, system=other)).value
-        if held:
-            total -= z[: len(held)] @ other.tendon_lengths(q)[0][list(held.values())]
-        if loops:
-            total -= z[len(held) :] @ other.closure(q)[0]
-        return float(total)
+    adjoint = StaticAdjoint(system, state, found.gradient.q[0])
 
     def derive(name: str) -> float:
-        return difference(system, system._parameters[name], whole)
+        return adjoint.by_parameter(name, lambda other: judged.evaluate(replace(states, system=other)).value)
 
-    return StaticGradient(system, found, by_u, y, motion, derive)
+    return StaticGradient(system, found, adjoint, derive)
 
 
-def _held(system: System, q: Array, u: Array) -> dict[str, int]:
+class StaticAdjoint:
+    """Derivatives of something by all that an equilibrium depends on, from those by its coordinates.
+
+    Parameters
+    ----------
+    system : System
+    state : Equilibrium
+    slope : ndarray (nv,)
+        Derivatives by the coordinates, along the manifold.
+
+    Attributes
+    ----------
+    u, tau, motion
+        As those of `StaticGradient`.
+    """
+
+    def __init__(self, system: System, state: Equilibrium, slope: Array) -> None:
+        if not state.success:
+            raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
+        self.system = system
+        self.q, self._u, self._tau, self._given = q, u, tau, given = at_rest(system, state, None, None)
+        zero = np.zeros(system.nv)
+        K = system.residual_tangent(q, zero, zero, u, tau, multipliers=given.multipliers)
+        self._held = held = _held(system, u)
+        lengths = system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv))
+        G = np.vstack([lengths, system.closure(q)[1]]) if system.loop_rows else lengths
+        self.tau, self._z = y, z = _adjoint(system, K, G, slope)
+        self.u = system.actuation_matrix(q, zero, u).T @ y
+        self.u[[system.input_names.index(name) for name in held]] = 0.0
+        rest = slope - K.T @ y - G.T @ z  # what prescribed coordinates are held against
+        self.motion: dict[str, Any] = {name: float(z[k]) for k, name in enumerate(held)}
+        self.motion |= {name: rest[place] for name, (_q, place, _group) in system.prescribed.items()}
+        self.motion |= {name: z[len(held) + np.array(rows)] for name, rows in system.told_rows.items()}
+
+    def replayed(self, system: System) -> float:
+        """Residual and constraints with the tables of another system, at this state, times the adjoints."""
+        zero = np.zeros(system.nv)
+        r = system.residual(self.q, zero, zero, self._u, self._tau, multipliers=self._given.multipliers)
+        total, n = -self.tau @ r, len(self._held)
+        if n:
+            total -= self._z[:n] @ system.tendon_lengths(self.q)[0][list(self._held.values())]
+        if system.loop_rows:
+            total -= self._z[n:] @ system.closure(self.q)[0]
+        return float(total)
+
+    def by_parameter(self, name: str, direct: Callable[[System], float]) -> float:
+        """The derivative by a parameter, beside which `direct` depends on the system itself."""
+        parameter = self.system._parameters[name]
+        return difference(self.system, parameter, lambda other: self.replayed(other) + direct(other))
+
+
+def _held(system: System, u: Array) -> dict[str, int]:
     """Numbers of the tendons whose prescribed length is reached; the others are slack."""
     tendons = system._robot.tendons
     return {

@@ -79,7 +79,8 @@ def covered(system: Core) -> NDArray[np.bool_]:
 def products_known(system: Core) -> bool:
     """Whether the sweep's products (∂r/∂q)ᵀy and (∂r/∂v)ᵀy are complete: no load couples steps in a way that it does not know."""
     model = system._model
-    packed: Any = Packed(model.packed.ints, covered(system), model.packed.buffer)
+    mask: Any = covered(system)
+    packed = Packed(model.packed.ints, mask, model.packed.buffer)
     return bool(np.all(view_of(packed, Tables, False, POSITION[Tables]).place))
 
 
