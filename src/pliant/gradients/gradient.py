@@ -102,7 +102,8 @@ class Adjoint:
     """
 
     def __init__(self, run: Rollout, q: Array, v: Array) -> None:
-        if len(run.system.tables.colloc) and not products_known(run.system):
+        self._products = products_known(run.system)
+        if len(run.system.tables.colloc) and not self._products:
             raise ValueError(
                 f"{run.system.name!r} has spectral rods together with loops, friction of tendons, contact between parts or loads of your own: its "
                 "derivatives would be inexact, since tangents of spectral rods are those of their collocation. Use integration='magnus'."
@@ -146,6 +147,7 @@ class Adjoint:
             lever.v[-1] += state[1]
             if first > 0:  # that state is the end of the part before
                 lever.q[0] = lever.v[0] = 0.0
+            memory.p[slots.MARCH_PRODUCTS] = self._products
             if memory.run(engine.ADJOINT, Given()) != CONVERGED:
                 k = first + int(memory.p[slots.MARCH_STEPS])
                 raise ArithmeticError(

@@ -127,7 +127,7 @@ class Memory:
             along=np.zeros((back + 1, 2, nv)),
             start=np.zeros((2, nv)),
             tables=np.zeros(reals),
-            spare=np.zeros(reals if len(self.system.tables.colloc) else 0),
+            spare=np.zeros(reals),
             dq=np.zeros((k, nv)),
             dv=np.zeros((k, nv)),
             du=np.zeros((k, s, nu + nv)),

@@ -71,6 +71,8 @@ MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(73, 4)
 MARCH_OFF = np.int64(77)
 # PUSH: which step
 MARCH_FIRST = np.int64(78)
+# ADJOINT: 1 if the sweep over the tables knows the products of all derivatives with the adjoint (`system.tables.products_known`)
+MARCH_PRODUCTS = np.int64(79)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)

@@ -22,10 +22,10 @@ from ..loads.units import INPUTS
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
 from ..reverse.tables import add_table_gradient
-from ..slots import HOLD_ACTIVE, MARCH_STEPS
+from ..slots import HOLD_ACTIVE, MARCH_PRODUCTS, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_transposed, set_chart
 from .constraints import holds
-from .linearised import linearise, restore_step, solve_backward, sums_serve
+from .linearised import linearise, restore_step, solve_backward
 from .newton import CONVERGED, SINGULAR
 from .prescribed import clear_known
 from .projected import project_back
@@ -35,7 +35,7 @@ from .stages import stage_problem
 
 ONE = np.int64(1)
 K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
-REFINEMENTS, ENOUGH = 20, 1e-14
+REFINEMENTS, ENOUGH = 20, 1e-12
 
 
 @routine
@@ -118,15 +118,17 @@ def solve_inverse(c, chart, x):
 
 
 @routine
-def stage_back(problem, tape, rec, lever, k, i, h, held, Q, V):
-    """Backwards through stage i: from (Q̄, V̄), which are changed, to what stands before it. Returns False if it is singular."""
+def stage_back(problem, tape, rec, lever, k, i, h, held, together, Q, V):
+    """Backwards through stage i: from (Q̄, V̄), which are changed, to what stands before it. Returns False if it is singular.
+
+    With `together` the products of the stage's derivatives come from the sweep over the tables, and only their sum is a matrix.
+    """
     work, c = problem.work, problem.c
     nv = Q.shape[0]
     g = tape.tableau[i, i] * h
     A, K = lever.back[0, i], lever.back[1, i]
     part, x, w = lever.vectors[2][:nv], lever.vectors[3][:nv], lever.vectors[4]
     if g > 0.0:
-        together = sums_serve(problem, held)
         if not linearise(problem, tape, rec, lever, k, i, g, held, together):
             return False
         chart_part(c, lever.chart, Q, K, part, x)
@@ -138,11 +140,10 @@ def stage_back(problem, tape, rec, lever, k, i, h, held, Q, V):
         for j in range(nv):
             goal[j] = w[j]
         solve_backward(c, lever, g, w)
-        spectral = problem.t.colloc.shape[0] > 0
-        if spectral:
+        if together and (c.spatial.shape[0] > 0 or problem.t.colloc.shape[0] > 0):
             refine_adjoint(problem, tape, lever, i, held, g, w, goal)
         leave_adjoints(problem, tape, lever, k, i, held, w)
-        if spectral or together:  # the sweep of `leave_adjoints` has minus the products
+        if together:  # the sweep of `leave_adjoints` has minus the products
             for j in range(nv):
                 Q[j] += work.products[K_ROW, j]
                 V[j] += work.products[D_ROW, j]
@@ -175,7 +176,9 @@ def stage_back(problem, tape, rec, lever, k, i, h, held, Q, V):
 
 @routine
 def refine_adjoint(problem, tape, lever, i, held, g, w, goal):
-    """Solve again for what is left of the stage's equation, with exact products: the tangents of spectral rods are those of their collocation.
+    """Solve again for what is left of the stage's equation, with exact products.
+
+    The matrix that was factored leaves out the chart of manifold joints, and has the tangents of the collocation for spectral rods.
 
     ``∂r/∂aᵀ y + g (∂r/∂vᵀ y + Gᵀ z) + g² Eᵀ (∂r/∂qᵀ y + Hᵀ z)`` comes from the sweep over the tables; its products stay in work.products.
     """
@@ -183,6 +186,7 @@ def refine_adjoint(problem, tape, lever, i, held, g, w, goal):
     here = stage_problem(problem, tape, i)
     nv, m = tape.a.shape[1], lever.size.shape[0]
     x, y, bent, turned = lever.vectors[7], lever.vectors[8][:nv], lever.vectors[10][:nv], lever.vectors[11][:nv]
+    last = np.inf
     for _ in range(REFINEMENTS):
         for j in range(nv):
             y[j] = w[j]
@@ -206,9 +210,12 @@ def refine_adjoint(problem, tape, lever, i, held, g, w, goal):
         for j in range(nv):
             change = max(change, abs(x[j] / c.scale[j]))
             size = max(size, abs(w[j] / c.scale[j]))
+        if not change < last:  # rounding
+            break
+        last = 0.5 * change
         for j in range(nv + m):
             w[j] += x[j]
-        if not change > ENOUGH * size:
+        if change <= ENOUGH * size:
             break
 
 
@@ -274,6 +281,7 @@ def adjoint(problem, tape, rec, lever, p):
         h = put_step(tape, rec, k)
         restore_step(problem, tape, rec, lever, k, h)
         held = holds(work)
+        together = p[MARCH_PRODUCTS] != 0.0 and (not held or problem.t.colloc.shape[0] > 0)
         for j in range(nv):
             Q[j] = lever.q[k + 1, j]
             V[j] = lever.v[k + 1, j]
@@ -284,7 +292,7 @@ def adjoint(problem, tape, rec, lever, p):
                 lever.back[0, i, j] = 0.0
                 lever.back[1, i, j] = 0.0
         for i in range(s - 1, 0, -1):
-            if not stage_back(problem, tape, rec, lever, k, i, h, held, Q, V):
+            if not stage_back(problem, tape, rec, lever, k, i, h, held, together, Q, V):
                 return SINGULAR
             for j in range(nv):
                 Q[j] = 0.0

@@ -13,7 +13,7 @@ import numpy as np
 from ..._jit import routine
 from ..algebra.linear import lu_factor, lu_solve, lu_solve_transposed
 from ..algebra.manifold import VELOCITIES
-from ..groups import unpack_tendons, unpack_units
+from ..groups import unpack_tendons
 from ..loads.tendons import LAW_INPUT
 from ..loads.together import loop_drift
 from ..recursion.blocks import all_columns
@@ -149,17 +149,10 @@ def times_chart(c, chart, rows):
 
 
 @routine
-def sums_serve(problem, held):
-    """Whether the sum S of a stage's matrices is enough for its adjoint, since their products with it come from the sweep over the tables."""
-    ints, floats, _buffer = problem.loads
-    return not held and problem.c.spatial.shape[0] == 0 and unpack_units(ints, floats).row.shape[0] == 0
-
-
-@routine
 def linearise(problem, tape, rec, lever, k, i, g, held, together):
     """Matrices of stage i of step k and the factors of its equations, into `lever`. Returns False if they are singular.
 
-    With `together` only their sum S. The tape has the stages (`restore_step`).
+    With `together` only their sum S, and with E = 1. The tape has the stages (`restore_step`).
     """
     work, c = problem.work, problem.c
     here = stage_problem(problem, tape, i)
@@ -193,7 +186,7 @@ def factor(c, work, lever, g, held, together):
     for i in range(nv):
         for j in range(nv):
             A[i, j] = K[i, j]
-    if c.spatial.shape[0] > 0:
+    if c.spatial.shape[0] > 0 and not together:
         times_chart(c, lever.chart, A[:nv])
     top = 0.0
     for i in range(nv):
