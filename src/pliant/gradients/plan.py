@@ -115,7 +115,7 @@ class Plan:
         if motion.active:
             times, _ends = self.stage_times()
             for row, t in zip(record.known.reshape(n * s, -1), times.tolist()):
-                tell(motion, t, row)
+                motion.write(t, row)
         return motion
 
     def parts(self, checkpoint: int | None) -> tuple[list[Part], Ends, Statistics, Failure | None]:
@@ -296,16 +296,3 @@ def after(memory: Memory, done: int | None = None) -> Begin:
     u = r.inputs[last, -1, : system.nu].copy()
     given = Given(r.force[last, -1].copy(), hold=work.hold.copy(), told=work.told.copy())
     return Begin(r.a[last, -1].copy(), u, given, fresh=False)
-
-
-def tell(motion: MotionSet, t: float, row: Array) -> None:
-    """Prescribed motion at a time, into a row of `Record.known`."""
-    system = motion.system
-    nq, nv, m = system.nq, system.nv, len(system.tendons.law)
-    motion.joints_at(t, row[:nq], row[nq : nq + nv], row[nq + nv : nq + 2 * nv])
-    for k, (length, rate) in motion.cables_at(t).items():
-        row[nq + 2 * nv + k] = length
-        row[nq + 2 * nv + m + k] = rate
-    told = motion.told_at(t)
-    if told is not None:
-        row[nq + 2 * nv + 2 * m :] = told[:, :2].T.ravel()

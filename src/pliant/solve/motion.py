@@ -264,6 +264,17 @@ class MotionSet:
             for (length, rate, _), k in ((track(t), k) for track, k in self.tendons)
         }
 
+    def write(self, t: float, row: Array) -> None:
+        """All that is prescribed at a time, in the order of `kernels.solve.tape.Tape.known`."""
+        nq, nv, m = self.system.nq, self.system.nv, len(self.system.tendons.law)
+        self.joints_at(t, row[:nq], row[nq : nq + nv], row[nq + nv : nq + 2 * nv])
+        for k, (length, rate) in self.cables_at(t).items():
+            row[nq + 2 * nv + k] = length
+            row[nq + 2 * nv + m + k] = rate
+        told = self.told_at(t)
+        if told is not None:
+            row[nq + 2 * nv + 2 * m :] = told[:, :2].T.ravel()
+
     def start_tensions(self, t: float, q: Array, v: Array, u: Array, tau: Array) -> dict[int, float]:
         """Tensions at the start of a motion, by the number of their input: those with which ``ℓ̈ = L̈``."""
         if not self.tendons:

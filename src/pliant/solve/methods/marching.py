@@ -221,16 +221,7 @@ class Marching(Integrator):
         self._put_inputs(i, t, q, v, side)
         if not self.motion.active:
             return
-        nq, nv = self.system.nq, self.system.nv
-        row = self._tape.known[i]
-        self.motion.joints_at(t, row[:nq], row[nq : nq + nv], row[nq + nv : nq + 2 * nv])
-        m = len(self.system.tendons.law)
-        for k, (length, rate) in self.motion.cables_at(t).items():
-            row[nq + 2 * nv + k] = length
-            row[nq + 2 * nv + m + k] = rate
-        told = self.motion.told_at(t)
-        if told is not None:
-            row[nq + 2 * nv + 2 * m :] = told[:, :2].T.ravel()
+        self.motion.write(t, self._tape.known[i])
 
     # ------------------------------------------------------------ starting
 
