@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -305,6 +307,43 @@ def test_a_wheel_that_rolls():
         steps={"start": 1e-5},
     )
     assert max(found.values()) < 1e-8, found
+
+
+def test_loads_of_the_user():
+    """A spring that grows with the cube of the distance, and drag; derivatives taken by the load itself."""
+
+    def force(pose, twist, inputs):
+        x, v = pose[:, :3, 3], twist[:, 3:]
+        return np.hstack([np.zeros_like(x), -2e2 * x**3 - 0.1 * v + inputs[0] * np.array([0.0, 1.0, 0.0])])
+
+    def derivatives(pose, twist, inputs):
+        x = pose[:, :3, 3]
+        by_pose, by_twist = np.zeros((2, len(x), 6, 6))
+        for k in range(3):
+            by_pose[:, 3 + k, 3 + k] = -6e2 * x[:, k] ** 2
+            by_twist[:, 3 + k, 3 + k] = -0.1
+        return by_pose, by_twist
+
+    robot, _rod = arm()
+    robot.add_load("spring", "load", pl.UserLoad(force, derivatives, inputs=["wind"]))
+    system = robot.compile()
+    found = errors(
+        system, np.full((8, 1), 0.3), TIP, start=pl.solve_statics(system).q, step=0.01, parameters=("arm.young", "arm.length", "load.mass")
+    )  # fmt: skip
+    assert max(found.values()) < 1e-7, found  # of the inputs, by differences
+
+
+def test_gradients_travel(manipulator):
+    run = pl.rollout(manipulator, np.ones((3, 5)), step=0.01)
+    g = run.gradient(pl.Reach("arm.tip", (0.3, 0.1, 0.1)))
+    young = g["arm.young"]
+    there = pickle.loads(pickle.dumps(g))
+    np.testing.assert_array_equal(there.u, g.u)
+    assert there["arm.young"] == young
+    with pytest.raises(KeyError, match="ask for it first"):
+        there["arm.length"]
+    again = pickle.loads(pickle.dumps(run)).gradient(pl.Reach("arm.tip", (0.3, 0.1, 0.1)))
+    np.testing.assert_array_equal(again.u, g.u)
 
 
 # ---------------------------------------------------------------- forward, reverse, maps

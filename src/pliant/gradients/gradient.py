@@ -19,7 +19,7 @@ from ..system.tables import covered, products_known
 from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
-from .parameters import ParameterGradient, neighbours, table_change
+from .parameters import ParameterGradient, derivative
 from .statics import StaticAdjoint
 
 if TYPE_CHECKING:
@@ -158,20 +158,8 @@ class Adjoint:
             end = first + 1
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
-        """The derivative by a parameter, beside which `direct` may depend on the system itself.
-
-        By the derivatives by all tables where they are known, else by what the parameter does to every residual.
-        """
-        system = self.run.system
-        others, weights = neighbours(system, system._parameters[name])
-        change = table_change(system, others, weights, self._known) if self._known.size else None
-        if change is None:
-            total = float(np.dot(weights, self.replayed(others)))
-        else:
-            total = float(self.tables[change[0]] @ change[1])
-        if direct is not None:
-            total += sum(w * direct(other) for w, other in zip(weights, others))
-        return float(total)
+        """The derivative by a parameter, beside which `direct` may depend on the system itself."""
+        return derivative(self.run.system, name, self.tables, self._known, self.replayed, direct)
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
@@ -223,7 +211,9 @@ def gradient(run: Rollout, cost: Any, equilibrium: Equilibrium | None = None) ->
         rest = StaticAdjoint(run.system, equilibrium, adjoint.start)
 
     def direct(other: System) -> float:
-        return judged.evaluate(replace(states, system=other)).value + (0.0 if rest is None else rest.replayed(other))
+        return judged.evaluate(replace(states, system=other)).value + (
+            0.0 if rest is None else float(rest.replayed([other])[0])
+        )
 
     return Gradient(found, adjoint, lambda name: adjoint.by_parameter(name, direct), rest)
 

@@ -13,26 +13,26 @@ from ..model.parameters import Parameter
 from ..model.validate import unknown_name
 from ..system import System
 
-__all__ = ["ParameterGradient", "difference", "neighbours", "table_change"]
+__all__ = ["ParameterGradient", "derivative", "difference"]
 
 Array = NDArray[np.float64]
 Value = TypeVar("Value", float, Array)
 
-RELATIVE = 1e-4  # step of differences, of the parameter or of its natural size
-TOUCHING = 1e-5  # the same for robots that touch something: far below what is pressed in
-# weights of fourth order, by the number of steps; from one side where the other is not allowed (a negative mass, a cable outside its rod)
-CENTRAL = {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}
-UP = {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
-DOWN = {-k: -weight for k, weight in UP.items()}
+# steps of differences, of the parameter or of its natural size; for robots that touch something far below what is pressed in
+RELATIVE, TOUCHING = 1e-4, 1e-5
+# weights by the number of steps; from one side where the other is not allowed (a negative mass, a cable outside its rod)
+_UP2, _UP4 = {0: -1.5, 1: 2.0, 2: -0.5}, {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
+FOURTH = ({-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}, _UP4, {-k: -weight for k, weight in _UP4.items()})
+# enough for tables, which are smooth functions of the parameters: what is left out, and rounding, are both 1e-10
+SECOND = ({-1: -0.5, 1: 0.5}, _UP2, {-k: -weight for k, weight in _UP2.items()})
 
 
-def step_of(system: System, parameter: Parameter) -> float:
+def step_of(system: System, parameter: Parameter, share: float) -> float:
     """How far a parameter is moved for differences: a share of its value, or of what is usual for its unit."""
     size = max(_extent(system), 1e-9)
     usual = {"m": 0.1 * size, "m²": 1e-3 * size**2, "rad/m": 1.0 / size, "1/m": 1.0 / size, "m/s²": 10.0, "m/s": 1.0}
     natural = usual.get(parameter.unit, 1.0)
     value = abs(parameter.value)
-    share = TOUCHING if system._robot.contacts else RELATIVE
     return share * (value if value > 1e-3 * natural or (value > 0 and parameter.unit not in usual) else natural)
 
 
@@ -50,11 +50,13 @@ def difference(system: System, parameter: Parameter, function: Callable[[System]
     return sum(weight * function(other) for other, weight in zip(others, weights))  # type: ignore[return-value]
 
 
-def neighbours(system: System, parameter: Parameter) -> tuple[list[System], list[float]]:
-    """Systems in which a parameter is a little different, and the weights with which their sum is a derivative of fourth order."""
-    h = step_of(system, parameter)
+def neighbours(
+    system: System, parameter: Parameter, formulas: tuple[dict[int, float], ...] = FOURTH
+) -> tuple[list[System], list[float]]:
+    """Systems in which a parameter is a little different, and the weights with which their sum is a derivative."""
+    h = step_of(system, parameter, TOUCHING if formulas is SECOND or system._robot.contacts else RELATIVE)
     reasons: list[str] = []
-    for weights in (CENTRAL, UP, DOWN):
+    for weights in formulas:
         try:
             systems = {k: system.with_parameters({parameter.name: parameter.value + k * h}) for k in weights}
             break
@@ -81,20 +83,59 @@ def table_change(
     return changed, np.asarray(sum(weight * p.floats[changed] for weight, p in zip(weights, packed)))
 
 
+def derivative(
+    system: System,
+    name: str,
+    tables: Array,
+    known: NDArray[np.bool_],
+    replayed: Callable[[list[System]], Array],
+    direct: Callable[[System], float] | None = None,
+) -> float:
+    """The derivative of something by a parameter, beside which `direct` may depend on the system itself.
+
+    By the derivatives by all `tables`, where those that change are `known`; else by what `replayed` makes of systems with other tables.
+    """
+    parameter = system._parameters[name]
+    change = None
+    if known.size:
+        others, weights = neighbours(system, parameter, SECOND)
+        change = table_change(system, others, weights, known)
+    if change is not None:
+        total = float(tables[change[0]] @ change[1])
+    else:
+        others, weights = neighbours(system, parameter)
+        total = float(np.dot(weights, replayed(others)))
+    if direct is not None:
+        total += sum(w * direct(other) for w, other in zip(weights, others))
+    return total
+
+
 class ParameterGradient(Mapping[str, float]):
     """Derivatives of a cost by the parameters of a robot, by name; each is computed when it is first asked for."""
 
-    def __init__(self, system: System, derive: Callable[[str], float]) -> None:
+    def __init__(self, system: System, derive: Callable[[str], float] | None) -> None:
         self._system, self._derive = system, derive
         self._found: dict[str, float] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Copied and sent to other processes with what was computed."""
+        return {"_system": self._system, "_found": self._found, "_derive": None}
 
     def __getitem__(self, name: str) -> float:
         """The derivative by a parameter."""
         if name not in self._system.parameters:
             raise unknown_name("parameter", str(name), self._system.parameters)
         if name not in self._found:
+            if self._derive is None:
+                raise KeyError(
+                    f"the derivative by {name!r} was not computed before the gradient was copied or sent: ask for it first."
+                )
             self._found[name] = self._derive(name)
         return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such a parameter; nothing is computed."""
+        return name in self._system.parameters
 
     def __iter__(self) -> Iterator[str]:
         """Names of all parameters."""

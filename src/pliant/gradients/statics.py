@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions
 from ..system import System, needs_system
 from ..system.forces import free_rows, independent
+from ..system.tables import covered, table_gradient
 from .costs.cost import CostValue, as_cost
 from .costs.states import States
-from .parameters import ParameterGradient, difference
+from .parameters import ParameterGradient, derivative
 
 __all__ = ["StaticAdjoint", "StaticGradient", "static_gradient"]
 
@@ -158,8 +160,11 @@ class StaticAdjoint:
         self.motion |= {name: rest[place] for name, (_q, place, _group) in system.prescribed.items()}
         self.motion |= {name: z[len(held) + np.array(rows)] for name, rows in system.told_rows.items()}
 
-    def replayed(self, system: System) -> float:
-        """Residual and constraints with the tables of another system, at this state, times the adjoints."""
+    def replayed(self, systems: list[System]) -> Array:
+        """Residual and constraints with the tables of other systems, at this state, times the adjoints."""
+        return np.array([self._replayed(system) for system in systems])
+
+    def _replayed(self, system: System) -> float:
         zero = np.zeros(system.nv)
         r = system.residual(self.q, zero, zero, self._u, self._tau, multipliers=self._given.multipliers)
         total, n = -self.tau @ r, len(self._held)
@@ -169,10 +174,18 @@ class StaticAdjoint:
             total -= self._z[n:] @ system.closure(self.q)[0]
         return float(total)
 
-    def by_parameter(self, name: str, direct: Callable[[System], float]) -> float:
-        """The derivative by a parameter, beside which `direct` depends on the system itself."""
-        parameter = self.system._parameters[name]
-        return difference(self.system, parameter, lambda other: self.replayed(other) + direct(other))
+    @cached_property
+    def _tables(self) -> tuple[Array, NDArray[np.bool_]]:
+        """Derivatives by all tables through the residual, and which of them are known; none if prescribed lengths depend on them, too."""
+        if self._held:
+            return np.zeros(0), np.zeros(0, dtype=bool)
+        zero = np.zeros(self.system.nv)
+        found = table_gradient(self.system, self.q, zero, zero, self._u, self.tau, given=self._given)
+        return -found, covered(self.system)
+
+    def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
+        """The derivative by a parameter, beside which `direct` may depend on the system itself."""
+        return derivative(self.system, name, *self._tables, self.replayed, direct)
 
 
 def _held(system: System, u: Array) -> dict[str, int]:
