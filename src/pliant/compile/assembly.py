@@ -439,11 +439,11 @@ def assemble(
     )
 
 
-def reassemble(old: Assembly, robot: Robot, rods: Sequence[str]) -> Assembly | None:
+def reassemble(old: Assembly, robot: Robot, rods: Sequence[str], *, loads: bool = True) -> Assembly | None:
     """The assembly of a robot in which some rods, by name, have another length, section or material.
 
-    Only these rods are made anew, and what acts on the robot. None if that is not enough: other points, or inertias of
-    another kind.
+    Only these rods are made anew, and what acts on the robot; without `loads`, where only materials have changed, these rods alone. None if that
+    is not enough: other points, or inertias of another kind.
     """
     refine, tables, masses, links = old.places.refine, old.tables, old.masses, dict(old.links)
     data = tables.data.copy()
@@ -466,7 +466,7 @@ def reassemble(old: Assembly, robot: Robot, rods: Sequence[str]) -> Assembly | N
         data[steps] = rows
         links[name] = replace(info, link=link, integrals=rod_integrals(rod, known))
     places = replace(old.places, robot=robot, notes=[])
-    loading = build_loading(places)
+    loading = build_loading(places) if loads else old.loading
     general, identity, *_rest = tables.flags.tolist()
     if loading.steps != old.loading.steps or not np.array_equal(_flags(general, identity, loading), tables.flags):
         return None

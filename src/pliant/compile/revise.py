@@ -4,7 +4,8 @@ What a parameter changes follows from where it is in the description:
 
 * material and other resistance, if no function of X is involved: stiffness and damping of that link;
 * gravity: itself;
-* length, section or material of a rod without a fluid: that rod, and the tables of all families;
+* length or section of a rod without a fluid: that rod, and the tables of all families;
+* material of such a rod: that rod;
 * everything else (masses of bodies, places, loads): all numbers, while grids and basis values of rods are kept.
 
 Every table is made by the functions that compiling uses, so the result equals that of compiling the changed robot.
@@ -60,7 +61,8 @@ def revise(old: Model, robot: Robot, changed: Sequence[Parameter]) -> Model:
         return _other_resistance(old, robot, {p.path[1] for p in changed})
     if all(_resizes(robot, p) for p in changed):
         rods = sorted({p.path[1] for p in changed})
-        assembly = reassemble(old.assembly, robot, [robot.links[k].name for k in rods])
+        loads = any(p.path[3] != "material" for p in changed)  # which know nothing of materials
+        assembly = reassemble(old.assembly, robot, [robot.links[k].name for k in rods], loads=loads)
         if assembly is not None:
             return packed_model(robot, old.refine, assembly, old)
     steps = {name: info.steps for name, info in old.assembly.links.items() if info.steps is not None}

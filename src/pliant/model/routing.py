@@ -260,6 +260,8 @@ class Along:
             value, derivative = getattr(self, name), getattr(self, f"d{name}")
             if isinstance(value, Table):
                 d[:, c], slope[:, c] = value(X), value.slope(X)
+            elif isinstance(value, HelixOffset) and isinstance(derivative, HelixOffset):  # all points at once
+                d[:, c], slope[:, c] = value.along(X), derivative.along(X)
             elif isinstance(value, tuple):
                 d[:, c], slope[:, c] = (1.0 - X) * value[0] + X * value[1], value[1] - value[0]
             elif not callable(value):
@@ -359,14 +361,18 @@ class HelixOffset:
 
     def __call__(self, X: float) -> float:
         """The offset, or its derivative, at X [m]."""
+        return float(self.along(np.array(X)))
+
+    def along(self, X: Array) -> Array:
+        """The same at many points."""
         (r0, r1), rate = self.radius, 2 * math.pi * self.turns
-        a, r = rate * X + self.phase, (1.0 - X) * self.radius[0] + X * self.radius[1]
-        c, s = math.cos(a), math.sin(a)
+        a, r = rate * X + self.phase, (1.0 - X) * r0 + X * r1
+        c, s = np.cos(a), np.sin(a)
         if self.part == "y":
-            return r * c
+            return np.asarray(r * c)
         if self.part == "z":
-            return r * s
-        return (r1 - r0) * c - rate * r * s if self.part == "dy" else (r1 - r0) * s + rate * r * c
+            return np.asarray(r * s)
+        return np.asarray((r1 - r0) * c - rate * r * s if self.part == "dy" else (r1 - r0) * s + rate * r * c)
 
 
 class _Functions(TypedDict):
