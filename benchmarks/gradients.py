@@ -83,18 +83,18 @@ class Motion:
         floating = any(isinstance(link.joint, pl.Free) for link in self.system.robot.links)
         self.start = self.system.neutral() if floating else pl.solve_statics(self.system, self.U[0]).q
 
-    def rollout(self, U: np.ndarray | None = None, system: pl.System | None = None) -> pl.Rollout:
+    def rollout(self, U: np.ndarray | None = None, system: pl.System | None = None, **options: float) -> pl.Rollout:
         return pl.rollout(
-            system or self.system, self.U if U is None else U, step=STEP, duration=DURATION, inputs="linear", start=self.start
+            system or self.system, self.U if U is None else U, step=STEP, duration=DURATION, inputs="linear", start=self.start, **options
         )  # fmt: skip
 
     def simulate(self) -> pl.Result:
         u = pl.Signal(np.linspace(0, DURATION, KNOTS), self.U)
         return pl.simulate(self.system, DURATION, u=u, start=self.start, step=STEP)
 
-    def value(self, run: pl.Rollout) -> float:
-        states = pl.costs.States(run.system, run.t, run.q, run.v, run.u)
-        return self.cost.evaluate(states).value
+    def value(self, U: np.ndarray | None = None, system: pl.System | None = None) -> float:
+        """The cost, with more digits than the gradient that is judged by its differences."""
+        return self.rollout(U, system, tolerance=1e-13).cost(self.cost)
 
     def errors(self) -> tuple[float, float]:
         """Of the derivatives by inputs and by parameters, against fourth-order differences."""
@@ -104,14 +104,14 @@ class Motion:
             for k in range(min(2, self.U.shape[1])):
                 e = np.zeros_like(self.U)
                 e[row, k] = 1e-2 * max(np.abs(self.U).max(), 1e-3)
-                slope = fourth(lambda s, e=e: self.value(self.rollout(self.U + s * e))) / e[row, k]
+                slope = fourth(lambda s, e=e: self.value(self.U + s * e)) / e[row, k]
                 pairs.append((g.u[row, k], slope))
         for name in self.parameters:
             value = self.system.parameters[name]
             h = 1e-3 * value
             slope = fourth(
                 lambda s, name=name, value=value, h=h: self.value(
-                    self.rollout(system=self.system.with_parameters({name: value + s * h}))
+                    system=self.system.with_parameters({name: value + s * h})
                 )
             )
             by_name.append(abs(g[name] - slope / h) / max(abs(slope / h), 1e-300))
