@@ -38,10 +38,11 @@ class Begin(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a part ended early."""
+    """Why a motion, or a part of it, ended early."""
 
     message: str
-    steps: int
+    steps: int  # that were taken
+    of_step: bool  # whether the message is that of a step, whose number belongs before it
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,8 @@ class Plan:
             parts.append(Part(plan, begin, memory if checkpoint is None else None))
             found.append(Ends.of(memory, len(plan.times) - 1))
             if failure is not None:
-                failure = failure._replace(message=failure.message.replace("STEP", str(first + failure.steps + 1)))
+                if failure.of_step:
+                    failure = failure._replace(message=f"step {first + failure.steps + 1}, {failure.message}")
                 break
             begin, q, v = after(memory), memory.record.q[-1].copy(), memory.record.v[-1].copy()
         statistics.wall_time = time.perf_counter() - clock
@@ -158,7 +160,7 @@ class Plan:
             done = int(memory.p[slots.MARCH_STEPS])
             finer = plan._subdivided(done) if self.subdivide else None
             if finer is None:
-                return plan, memory, begin, Failure(plan._why(status, done, memory), done)
+                return plan, memory, begin, plan._why(status, done, memory)
             old, plan = memory, finer
             memory = plan._memory()
             plan.fill(memory)
@@ -239,21 +241,24 @@ class Plan:
         """The first k steps."""
         return replace(self, times=self.times[: k + 1])
 
-    def _why(self, status: int, k: int, memory: Memory) -> str:
+    def _why(self, status: int, k: int, memory: Memory) -> Failure:
+        """What to say of step k that could not be taken."""
         if k == 0 and not memory.record.a.any() and self.system.loop_rows:
             gap = np.abs(self.system.closure(self.q)[0]).max()
             if gap > 1e-6:
-                return (
+                text = (
                     f"the loops of {self.system.name!r} are open by {gap:.3g} at the start and cannot be closed from there: mount the robot with "
                     "solve_statics and start from that."
                 )
+                return Failure(text, k, of_step=False)
         why = "its tangent is singular" if status == SINGULAR else "Newton's iteration does not converge"
         name = self.system.dof_names[int(memory.p[slots.MARCH_LIMITING])]
         advice = "a smaller step" if self.subdivide else "a smaller step, or subdivide=True, which records the parts"
-        return (
-            f"step STEP, from t = {self.times[k]:.6g} s with {self.times[k + 1] - self.times[k]:.3g} s, cannot be taken: "
-            f"{why} ({name!r} moves most). Use {advice}. The error's `run` has the steps before it."
+        text = (
+            f"from t = {self.times[k]:.6g} s with {self.times[k + 1] - self.times[k]:.3g} s, cannot be taken: {why} ({name!r} moves most). Use "
+            f"{advice}. The error's `run` has the steps before it."
         )
+        return Failure(text, k, of_step=True)
 
 
 class Ends(NamedTuple):

@@ -266,15 +266,14 @@ class Rollout:
 
 def subdivisions(plan: Plan, times: Array) -> tuple[str, ...]:
     """What to say of steps that were subdivided."""
-    outer = plan.outer[: int(np.searchsorted(plan.outer, times[-1] * (1 - 1e-12) + 1e-300)) + 1]
-    parts = np.bincount(replace(plan, times=times).outer_step(), minlength=len(outer) - 1)
-    split = np.flatnonzero(parts > parts.min()) if len(parts) else np.zeros(0, dtype=int)
+    parts = np.bincount(replace(plan, times=times).outer_step())  # of each step that was asked for
+    split = np.flatnonzero(parts > parts.min(initial=len(times)))
     if not len(split):
         return ()
-    worst = int(split[np.argmax(parts[split])])
+    first, worst = plan.outer[split[0]], plan.outer[np.argmax(parts)]
     return (
-        f"{len(split)} of {len(outer) - 1} steps were subdivided, the first at t = {outer[split[0]]:.6g} s and the worst, at t = "
-        f"{outer[worst]:.6g} s, into {parts[worst]} parts; states and derivatives are those of the parts.",
+        f"{len(split)} of {len(parts)} steps were subdivided, the first at t = {first:.6g} s and the worst, at t = {worst:.6g} s, into {parts.max()} "
+        "parts; states and derivatives are those of the parts.",
     )
 
 
