@@ -389,12 +389,18 @@ def _known(robot: Robot, builder: _Builder) -> NDArray[np.bool_]:
 
 
 def assemble(
-    robot: Robot, refine: int = 1, known: Mapping[str, RodSteps] | None = None, *, cut: bool = False
+    robot: Robot,
+    refine: int = 1,
+    known: Mapping[str, RodSteps] | None = None,
+    *,
+    cut: bool = False,
+    like: Places | None = None,
 ) -> Assembly:
     """Turn a robot into tables; with `refine` times as many points along rods and tendons as it says.
 
     Steps of rods that are `known` by name, from a robot that differs in numbers, are taken over where they fit. With `cut`
-    fixed joints are steps too, so that the wrenches that they transmit can be told apart.
+    fixed joints are steps too, so that the wrenches that they transmit can be told apart. Tendons have as many points as in a robot that is hardly
+    different and whose places are `like` these.
 
     Raises
     ------
@@ -409,6 +415,8 @@ def assemble(
     builder.walk()
     masses = builder.masses()
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
+    if like is not None:
+        places = replace(places, counts=like.counts, near=True)
     loading = build_loading(places)
     links = {
         link.name: LinkInfo(
@@ -439,7 +447,9 @@ def assemble(
     )
 
 
-def reassemble(old: Assembly, robot: Robot, rods: Sequence[str], *, loads: bool = True) -> Assembly | None:
+def reassemble(
+    old: Assembly, robot: Robot, rods: Sequence[str], *, loads: bool = True, near: bool = False
+) -> Assembly | None:
     """The assembly of a robot in which some rods, by name, have another length, section or material.
 
     Only these rods are made anew, and what acts on the robot; without `loads`, where only materials have changed, these rods alone. None if that
@@ -465,7 +475,7 @@ def reassemble(old: Assembly, robot: Robot, rods: Sequence[str], *, loads: bool 
             return None
         data[steps] = rows
         links[name] = replace(info, link=link, integrals=rod_integrals(rod, known))
-    places = replace(old.places, robot=robot, notes=[])
+    places = old.places.beside(robot, near) if loads else replace(old.places, robot=robot)
     loading = build_loading(places) if loads else old.loading
     general, identity, *_rest = tables.flags.tolist()
     if loading.steps != old.loading.steps or not np.array_equal(_flags(general, identity, loading), tables.flags):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,14 @@ class Places:
     v0: Mapping[str, int]
     refine: int = 1  # how many times as many points along tendons as they would have
     notes: list[str] = field(default_factory=list)  # what points do not resolve
+    counts: dict[tuple[str, int], NDArray[np.int64]] = field(
+        default_factory=dict
+    )  # points of tendons, by name and place
+    near: bool = False  # whether these are those of a robot that is hardly different, and serve here
+
+    def beside(self, robot: Robot, near: bool) -> Places:
+        """The places of a robot that differs in numbers; `near` one, as for differences, with as many points along its tendons."""
+        return replace(self, robot=robot, notes=[], counts=self.counts if near else {}, near=near)
 
     def anchor(self, frame: Frame) -> Anchor:
         """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""

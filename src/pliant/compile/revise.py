@@ -53,8 +53,8 @@ def _resizes(robot: Robot, parameter: Parameter) -> bool:
     return isinstance(robot.links[key].content, Rod) and path[1] in ("length", "section", "material")
 
 
-def revise(old: Model, robot: Robot, changed: Sequence[Parameter]) -> Model:
-    """The model of a robot that differs from the old one in these parameters."""
+def revise(old: Model, robot: Robot, changed: Sequence[Parameter], *, near: bool = False) -> Model:
+    """The model of a robot that differs from the old one in these parameters; a `near` one hardly, with as many points along its tendons."""
     if all(p.path[0] == "gravity" for p in changed):
         return _other_gravity(old, robot)
     if all(_resists(robot, p) for p in changed):
@@ -62,11 +62,12 @@ def revise(old: Model, robot: Robot, changed: Sequence[Parameter]) -> Model:
     if all(_resizes(robot, p) for p in changed):
         rods = sorted({p.path[1] for p in changed})
         loads = any(p.path[3] != "material" for p in changed)  # which know nothing of materials
-        assembly = reassemble(old.assembly, robot, [robot.links[k].name for k in rods], loads=loads)
+        assembly = reassemble(old.assembly, robot, [robot.links[k].name for k in rods], loads=loads, near=near)
         if assembly is not None:
             return packed_model(robot, old.refine, assembly, old)
     steps = {name: info.steps for name, info in old.assembly.links.items() if info.steps is not None}
-    return packed_model(robot, old.refine, assemble(robot, old.refine, steps), old)
+    like = old.assembly.places if near else None
+    return packed_model(robot, old.refine, assemble(robot, old.refine, steps, like=like), old)
 
 
 def _other_gravity(old: Model, robot: Robot) -> Model:

@@ -58,7 +58,7 @@ def neighbours(
     reasons: list[str] = []
     for weights in formulas:
         try:
-            systems = {k: system.with_parameters({parameter.name: parameter.value + k * h}) for k in weights}
+            systems = {k: system._revised({parameter.name: parameter.value + k * h}, near=True) for k in weights}
             break
         except ValueError as refused:
             reasons.append(str(refused))

@@ -195,10 +195,14 @@ class Core:
         >>> heavy.parameters["ball.mass"], system.parameters["ball.mass"]
         (2.0, 1.0)
         """
+        return self._revised(values, near=False)
+
+    def _revised(self, values: Mapping[str, float], *, near: bool) -> Self:
+        """See `with_parameters`; a `near` system hardly differs and keeps the number of points along tendons, so that tables can be compared."""
         found = self._parameters
         robot = self._robot.revised(found, values)
         other = object.__new__(type(self))
-        other._set(revise(self._model, robot, [found[name] for name in values]))
+        other._set(revise(self._model, robot, [found[name] for name in values], near=near))
         return other
 
     @cached_property

@@ -185,17 +185,20 @@ class _Builder:
         self.rubs = any(t.friction > 0 for t in tendons.values())
         # edges and points of the pieces of each stretch, by tendon and place in its path
         self.pieces: dict[tuple[str, int], tuple[Array, Ints]] = {
-            (name, k): self.needed_points(name, tendon, piece)
+            (name, k): self.needed_points(name, k, tendon, piece)
             for name, tendon in tendons.items()
             for k, piece in enumerate(tendon.path)
             if isinstance(piece, Along)
         }
+        if places.near:
+            return
         _share(
             (piece.rod, *self.pieces[name, k])
             for name, tendon in tendons.items()
             for k, piece in enumerate(tendon.path)
             if isinstance(piece, Along) and tendon.friction == 0.0  # with friction each point costs far more
         )
+        places.counts.update({key: counts for key, (_edges, counts) in self.pieces.items()})
 
     def add(self, name: str, tendon: Tendon) -> None:
         """Add one tendon."""
@@ -281,10 +284,12 @@ class _Builder:
             self.nodes.setdefault(key, (head, reference[i], values[i], slopes[i]))
         return np.concatenate([total, nodes.weights * L]) if tendon.friction > 0 else total
 
-    def needed_points(self, name: str, tendon: Tendon, piece: Along) -> tuple[Array, Ints]:
+    def needed_points(self, name: str, place: int, tendon: Tendon, piece: Along) -> tuple[Array, Ints]:
         """Edges of a stretch and the points in each piece: those that the user gave, or as strains, routing and weight need."""
         rod = self.places.rod(piece.rod)[1]
         edges = _edges(rod, piece)
+        if self.places.near and len(self.places.counts[name, place]) == len(edges) - 1:
+            return edges, self.places.counts[name, place]
         if piece.rod not in self.deformed:
             self.deformed[piece.rod] = _Deformed(rod)
         found = _degrees(self.deformed[piece.rod], piece, tendon, edges)
