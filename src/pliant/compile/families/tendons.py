@@ -181,6 +181,7 @@ class _Builder:
         self.segment_turn: list[Array] = []
         self.wraps = 0
         self.deformed: dict[str, _Deformed] = {}  # by the name of the rod
+        self.strains: dict[tuple[str, bytes], tuple[Array, Array]] = {}  # Φ and ξ* at the points of stretches
         tendons = places.robot.tendons
         self.rubs = any(t.friction > 0 for t in tendons.values())
         # edges and points of the pieces of each stretch, by tendon and place in its path
@@ -259,10 +260,13 @@ class _Builder:
         edges, counts = pieces
         nodes = _quadrature(piece, edges, self.refine * counts)
         X, L = nodes.X, rod.length
-        values = rod.strains.evaluate(X)
+        key = piece.rod, X.tobytes()
+        if key not in self.strains:  # tendons of a rod share their points
+            self.strains[key] = rod.strains.evaluate(X), rod.reference(X)
+        values, reference = self.strains[key]
         d, slope = piece.offsets(X)
         weight = nodes.weights * L * tendon.weight(X)
-        table, reference = np.column_stack([weight, d, slope / L]), rod.reference(X)
+        table = np.column_stack([weight, d, slope / L])
         ends = np.searchsorted(rod.strains.components, np.arange(7)).tolist()
         head = [self.places.strain_q(link), self.places.strain_v(link), *ends]
         slopes, bends = np.zeros_like(values), np.zeros((len(X), 9))
@@ -279,9 +283,9 @@ class _Builder:
                 self.bend.append(bends[i])
                 self.wraps += 1
                 rows.append(np.concatenate([total, nodes.before[i] * L]))
-            key = (piece.rod, float(x))
-            self.entries.setdefault(key, []).append((k, table[i], wrap))
-            self.nodes.setdefault(key, (head, reference[i], values[i], slopes[i]))
+            node = (piece.rod, float(x))
+            self.entries.setdefault(node, []).append((k, table[i], wrap))
+            self.nodes.setdefault(node, (head, reference[i], values[i], slopes[i]))
         return np.concatenate([total, nodes.weights * L]) if tendon.friction > 0 else total
 
     def needed_points(self, name: str, place: int, tendon: Tendon, piece: Along) -> tuple[Array, Ints]:
