@@ -337,10 +337,10 @@ def rollout(
         derivatives, and the warnings say which they are.
     tolerance : float
         Where Newton's iteration stops, in natural sizes of the coordinates. Derivatives are exact for the converged motion: with the default they were
-        within 2e-9 of the largest, with 1e-11 within 1e-10 on the robots of benchmarks/gradients.py.
+        within 2e-9 of the largest, with 1e-11 within 2e-10 on the robots of benchmarks/gradients.py.
     checkpoint : int, optional
-        Keep only the states, and compute the stages of so many steps at a time again when a gradient is asked for: about a fifth of the memory, twice
-        the time. `push` and `maps` need all stages.
+        Keep only the states, and compute the stages of so many steps at a time again when a gradient is asked for. For 4000 steps of the manipulator
+        of [002] in parts of 50 a gradient needs a sixth of the memory (7.5 MB) and 1.6 times the time. `push` and `maps` need all stages.
 
     Returns
     -------
