@@ -76,7 +76,7 @@ class Memory:
         sizes |= {
             "address": (2,), "pivot": (nv,), "times": (s,), "inputs": (s, nu + nv),
             "known": (s, nq + 2 * nv + 2 * tendons + 2 * loops), "q": (s, nq), "v": (s, nv), "a": (s, nv), "rate": (s, nv), "base": (2, nv),
-            "past": (s, nv), "past_times": (s,), "weights": (3, nv), "error": (2, nv), "moved": (nq,), "force": (s, loops),
+            "past": (s, nv), "past_force": (s, loops), "past_times": (s,), "weights": (3, nv), "error": (2, nv), "moved": (nq,), "force": (s, loops),
             "mass": (1, *self.system.fronts.size) if tree else (2, nv, nv), "free": (0, 6), "law": (0, 10),
         }  # fmt: skip
         arrays = {
@@ -127,7 +127,6 @@ class Memory:
             along=np.zeros((back + 1, 2, nv)),
             start=np.zeros((2, nv)),
             tables=np.zeros(reals),
-            spare=np.zeros(reals),
             dq=np.zeros((k, nv)),
             dv=np.zeros((k, nv)),
             du=np.zeros((k, s, nu + nv)),

@@ -92,9 +92,9 @@ def given_steps(job, problem, plan, floats, factors, p):
     if job == ROLLOUT:
         return rollout(problem, tape, rec, lever, factors, p)
     if job == ADJOINT:
-        return adjoint(problem, tape, rec, lever, p)
+        return adjoint(problem, tape, rec, lever, factors, p)
     if job == PUSH:
-        return push_step(problem, tape, rec, lever, p)
+        return push_step(problem, tape, rec, lever, factors, p)
     replay(problem, tape, rec, lever)
     return CONVERGED
 

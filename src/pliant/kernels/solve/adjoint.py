@@ -25,6 +25,7 @@ from ..reverse.tables import add_table_gradient
 from ..slots import HOLD_ACTIVE, MARCH_PRODUCTS, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_transposed, set_chart
 from .constraints import holds
+from .factors import solve_transposed
 from .linearised import linearise, restore_step, solve_backward
 from .newton import CONVERGED, SINGULAR
 from .prescribed import clear_known
@@ -35,7 +36,7 @@ from .stages import stage_problem
 
 ONE = np.int64(1)
 K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
-REFINEMENTS, ENOUGH = 20, 1e-12
+REFINEMENTS, ENOUGH = 20, 1e-10
 
 
 @routine
@@ -118,37 +119,32 @@ def solve_inverse(c, chart, x):
 
 
 @routine
-def stage_back(problem, tape, rec, lever, k, i, h, held, together, Q, V):
+def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
     """Backwards through stage i: from (Q̄, V̄), which are changed, to what stands before it. Returns False if it is singular.
 
     With `together` the products of the stage's derivatives come from the sweep over the tables, and only their sum is a matrix.
     """
-    work, c = problem.work, problem.c
+    c = problem.c
     nv = Q.shape[0]
     g = tape.tableau[i, i] * h
     A, K = lever.back[0, i], lever.back[1, i]
     part, x, w = lever.vectors[2][:nv], lever.vectors[3][:nv], lever.vectors[4]
     if g > 0.0:
-        if not linearise(problem, tape, rec, lever, k, i, g, held, together):
+        if not linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
             return False
         chart_part(c, lever.chart, Q, K, part, x)
         for j in range(nv):
             w[j] = A[j] + g * (V[j] + part[j] + g * x[j])
         for r in range(lever.size.shape[0]):
             w[nv + r] = 0.0
-        goal = lever.vectors[9]
-        for j in range(nv):
-            goal[j] = w[j]
-        solve_backward(c, lever, g, w)
-        if together and (c.spatial.shape[0] > 0 or problem.t.colloc.shape[0] > 0):
-            refine_adjoint(problem, tape, lever, i, held, g, w, goal)
-        leave_adjoints(problem, tape, lever, k, i, held, w)
-        if together:  # the sweep of `leave_adjoints` has minus the products
-            for j in range(nv):
-                Q[j] += work.products[K_ROW, j]
-                V[j] += work.products[D_ROW, j]
+        here = stage_problem(problem, tape, i)
+        if together:
+            solve_by_products(here, tape, lever, factors, i, held, g, w, Q, V)
         else:
+            solve_backward(c, lever, g, w)
+            sweep_at(here, tape, i, w[:nv], lever.tables)
             subtract_products(lever, w, Q, V)
+        leave_adjoints(here, tape, lever, k, i, held, w)
         if held:
             subtract_rows(lever, w, Q, V)
     elif c.spatial.shape[0] > 0:  # it follows from the others
@@ -175,61 +171,79 @@ def stage_back(problem, tape, rec, lever, k, i, h, held, together, Q, V):
 
 
 @routine
-def refine_adjoint(problem, tape, lever, i, held, g, w, goal):
-    """Solve again for what is left of the stage's equation, with exact products.
+def sweep_at(here, tape, i, y, gradient):
+    """gradient −= ∂(yᵀr)/∂tables at stage i; minus the products of y with the derivatives of r are in work.products."""
+    q, v, a = tape.q[i], tape.v[i], tape.a[i]
+    add_table_gradient(here.t, here.work, here.c, here.loads, q, v, a, here.u, y, -1.0, gradient)
 
-    The matrix that was factored leaves out the chart of manifold joints, and has the tangents of the collocation for spectral rods.
 
-    ``∂r/∂aᵀ y + g (∂r/∂vᵀ y + Gᵀ z) + g² Eᵀ (∂r/∂qᵀ y + Hᵀ z)`` comes from the sweep over the tables; its products stay in work.products.
+@routine
+def solve_part(problem, lever, factors, held, g, x):
+    """x (nv + m,) becomes the solution of the transposed equations of a stage with the factors that `linearise` left."""
+    c = problem.c
+    if held:
+        solve_backward(c, lever, g, x)
+        return
+    y = x[: c.scale.shape[0]]
+    clear_known(c, y)
+    for j in range(y.shape[0]):
+        y[j] /= g * g
+    solve_transposed(problem.t, c, problem.fronts, factors, y)
+
+
+@routine
+def solve_by_products(here, tape, lever, factors, i, held, g, w, Q, V):
+    """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products of y with the derivatives of r.
+
+    The matrix that was factored leaves out the chart of manifold joints, and has the tangents of the collocation for spectral rods: what
+    is left of the equation, ``∂r/∂aᵀ y + g (∂r/∂vᵀ y + Gᵀ z) + g² Eᵀ (∂r/∂qᵀ y + Hᵀ z)``, is solved for again. Products come from the sweep
+    over the tables, which is linear in y, so that each part of the solution is swept once.
     """
-    work, c = problem.work, problem.c
-    here = stage_problem(problem, tape, i)
-    nv, m = tape.a.shape[1], lever.size.shape[0]
-    x, y, bent, turned = lever.vectors[7], lever.vectors[8][:nv], lever.vectors[10][:nv], lever.vectors[11][:nv]
-    last = np.inf
+    c, products = here.c, here.work.products
+    nv, m = tape.a.shape[1], lever.size.shape[0] if held else 0
+    rest, part, bent, turned = lever.vectors[9], lever.vectors[7], lever.vectors[10][:nv], lever.vectors[11][:nv]
+    for j in range(w.shape[0]):
+        rest[j] = w[j]
+        w[j] = 0.0
+    exact = c.spatial.shape[0] == 0 and here.t.colloc.shape[0] == 0
+    size, last = 0.0, np.inf
     for _ in range(REFINEMENTS):
+        for j in range(w.shape[0]):
+            part[j] = rest[j]
+        solve_part(here, lever, factors, held, g, part)
+        change = 0.0
         for j in range(nv):
-            y[j] = w[j]
-        sweep_at(here, tape, i, y, 1.0, lever.spare)
-        products = work.products
+            change = max(change, abs(part[j] / c.scale[j]))
+        if not change < last or change <= ENOUGH * size:  # rounding
+            break
+        last, size = 0.5 * change, max(size, change)
+        for j in range(w.shape[0]):
+            w[j] += part[j]
+        sweep_at(here, tape, i, part[:nv], lever.tables)
+        for j in range(nv):
+            Q[j] += products[K_ROW, j]
+            V[j] += products[D_ROW, j]
+        if exact:
+            break
         for j in range(nv):
             bent[j] = products[K_ROW, j]
-            x[j] = goal[j] - products[M_ROW, j] - g * products[D_ROW, j]
+            rest[j] += products[M_ROW, j] + g * products[D_ROW, j]
         for r in range(m):
-            x[nv + r] = 0.0
+            G, H, z = lever.rows[STAGE_G, r], lever.rows[STAGE_H, r], part[nv + r]
             for j in range(nv):
-                x[nv + r] -= lever.rows[STAGE_G, r, j] * y[j] if held else 0.0
-                bent[j] += lever.rows[STAGE_H, r, j] * w[nv + r] if held else 0.0
-                x[j] -= g * lever.rows[STAGE_G, r, j] * w[nv + r] if held else 0.0
+                rest[nv + r] -= G[j] * part[j]
+                bent[j] -= H[j] * z
+                rest[j] -= g * G[j] * z
         apply_transposed(c, lever.chart, TURN, 1.0, bent, turned)
         solve_inverse(c, lever.chart, turned)
         for j in range(nv):
-            x[j] -= g * g * turned[j]
-        solve_backward(c, lever, g, x)
-        change, size = 0.0, 0.0
-        for j in range(nv):
-            change = max(change, abs(x[j] / c.scale[j]))
-            size = max(size, abs(w[j] / c.scale[j]))
-        if not change < last:  # rounding
-            break
-        last = 0.5 * change
-        for j in range(nv + m):
-            w[j] += x[j]
-        if change <= ENOUGH * size:
-            break
+            rest[j] += g * g * turned[j]
 
 
 @routine
-def sweep_at(here, tape, i, y, scale, gradient):
-    """`add_table_gradient` at stage i."""
-    q, v, a = tape.q[i], tape.v[i], tape.a[i]
-    add_table_gradient(here.t, here.work, here.c, here.loads, q, v, a, here.u, y, scale, gradient)
-
-
-@routine
-def leave_adjoints(problem, tape, lever, k, i, held, w):
+def leave_adjoints(here, tape, lever, k, i, held, w):
     """Adjoints (y, z) of stage i and the derivatives by its inputs, into `lever`."""
-    work = problem.work
+    work = here.work
     nv = tape.a.shape[1]
     nu = tape.inputs.shape[1] - nv
     y = lever.y[k, i]
@@ -238,11 +252,9 @@ def leave_adjoints(problem, tape, lever, k, i, held, w):
         lever.input[k, i, nu + j] = w[j]
     for r in range(lever.size.shape[0]):
         lever.z[k, i, r] = w[nv + r]
-    here = stage_problem(problem, tape, i)
     input_products(here, lever, tape.q[i], tape.v[i], y, lever.input[k, i, :nu])
-    sweep_at(here, tape, i, y, -1.0, lever.tables)
     if held:
-        law = unpack_tendons(problem.loads[0], problem.loads[1]).law
+        law = unpack_tendons(here.loads[0], here.loads[1]).law
         for r in range(work.hold.shape[0]):
             if work.hold[r, HOLD_ACTIVE] != 0.0:
                 lever.input[k, i, law[r, LAW_INPUT]] = 0.0  # an unknown, not an input
@@ -271,7 +283,7 @@ def subtract_rows(lever, w, Q, V):
 
 
 @routine
-def adjoint(problem, tape, rec, lever, p):
+def adjoint(problem, tape, rec, lever, factors, p):
     """All steps backwards; see the top. Returns a status; p[MARCH_STEPS] is the step that failed."""
     work = problem.work
     n, s, nv = rec.a.shape
@@ -292,7 +304,7 @@ def adjoint(problem, tape, rec, lever, p):
                 lever.back[0, i, j] = 0.0
                 lever.back[1, i, j] = 0.0
         for i in range(s - 1, 0, -1):
-            if not stage_back(problem, tape, rec, lever, k, i, h, held, together, Q, V):
+            if not stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
                 return SINGULAR
             for j in range(nv):
                 Q[j] = 0.0

@@ -84,10 +84,10 @@ def set_weights(c, tape, q, v, h, p, larger):
 
 
 @routine
-def predict(tape, i, h, attempt, p):
-    """Acceleration of stage i by Lagrange's formula through the three nearest known ones.
+def predict(problem, tape, i, h, attempt, p):
+    """Acceleration of stage i, and the forces of loops, by Lagrange's formula through the three nearest known ones.
 
-    In a second attempt that of the start.
+    In a second attempt those of the start.
     """
     few = attempt > 0
     apart = h * (APART_EXPLICIT if p[MARCH_FORM] > 0.0 else APART)
@@ -124,20 +124,24 @@ def predict(tape, i, h, attempt, p):
         l0 = (target - x1) * (target - x2) / ((x0 - x1) * (x0 - x2))
         l1 = (target - x0) * (target - x2) / ((x1 - x0) * (x1 - x2))
         l2 = (target - x0) * (target - x1) / ((x2 - x0) * (x2 - x1))
-    add_share(tape, past, k0, l0, YES, i)
+    force = problem.work.multiplier
+    add_share(tape, past, k0, l0, YES, i, force)
     if m > 1:
-        add_share(tape, past, k1, l1, NO, i)
+        add_share(tape, past, k1, l1, NO, i, force)
     if m > 2:
-        add_share(tape, past, k2, l2, NO, i)
+        add_share(tape, past, k2, l2, NO, i, force)
 
 
 @routine
-def add_share(tape, past, k, share, first, i):
-    """tape.a[i] += share × the k-th known acceleration (of the last step, then of this one); = if it is the first."""
+def add_share(tape, past, k, share, first, i, force):
+    """tape.a[i] += share × the k-th known acceleration (of the last step, then of this one); = if it is the first. Likewise for `force`."""
     source = tape.past[k] if k < past else tape.a[k - past]
     out = tape.a[i]
     for j in range(out.shape[0]):
         out[j] = (0.0 if first else out[j]) + share * source[j]
+    known = tape.past_force[k] if k < past else tape.force[k - past]
+    for j in range(force.shape[0]):
+        force[j] = (0.0 if first else force[j]) + share * known[j]
 
 
 @routine
@@ -219,16 +223,16 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
             explicit_stage(problem, tape, i, factors, held)
             continue
         if attempt > 0 or p[MARCH_AGAIN] == 0.0:
-            predict(tape, i, h, attempt, p)
+            predict(problem, tape, i, h, attempt, p)
         status = solve_stage(problem, tape, i, factors, held, attempt > 0, g, p)
         if status == EXHAUSTED and attempt == 0 and p[MARCH_STAGE] < i - 1.0:
             p[MARCH_RATE] = 1.0
             if not factor_at(problem, tape, i - 1, factors, held, g, p):
                 return SINGULAR
-            predict(tape, i, h, ZERO, p)
+            predict(problem, tape, i, h, ZERO, p)
             status = solve_stage(problem, tape, i, factors, held, NO, g, p)
         if status == EXHAUSTED and attempt == 0 and p[MARCH_FORM] > 0.0:
-            predict(tape, i, h, ZERO, p)
+            predict(problem, tape, i, h, ZERO, p)
             status = solve_stage(problem, tape, i, factors, held, YES, g, p)
         if status != CONVERGED:
             return status

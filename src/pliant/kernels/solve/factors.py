@@ -4,10 +4,10 @@
 """
 
 from ..._jit import routine
-from ..algebra.linear import lu_factor, lu_solve
+from ..algebra.linear import lu_factor, lu_solve, lu_solve_transposed
 from ..layout import GENERAL_INERTIA, STEP_LOADS
 from .articulated import EIGHTEEN, TWELVE, factor_tangent_tree
-from .fronts import solve_tree
+from .fronts import solve_tree, solve_tree_transposed
 from .prescribed import eliminate
 from .residual import residual_tangent
 
@@ -45,5 +45,21 @@ def solve_tangent(t, c, fronts, factors, x):
     for k in range(x.shape[0]):
         x[k] *= scale[k]
     lu_solve(S[0], pivot, x)
+    for k in range(x.shape[0]):
+        x[k] *= scale[k]
+
+
+@routine
+def solve_transposed(t, c, fronts, factors, x):
+    """x (nv,) becomes the solution with the transposed matrix."""
+    S, pivot, tree = factors
+    scale = c.scale
+    if tree:
+        loaded = t.flags[GENERAL_INERTIA] != 0 or t.flags[STEP_LOADS] != 0
+        solve_tree_transposed(t, fronts, c.known, scale, EIGHTEEN if loaded else TWELVE, S[0], pivot, x)
+        return
+    for k in range(x.shape[0]):
+        x[k] *= scale[k]
+    lu_solve_transposed(S[0], pivot, x)
     for k in range(x.shape[0]):
         x[k] *= scale[k]

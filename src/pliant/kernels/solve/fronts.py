@@ -334,3 +334,99 @@ def solve_tree(t, fronts, known, scale, nz, S, pivot, x):
         inward(t, fronts, known, scale, b, x, S, pivot)
     for b in range(t.block.shape[0]):
         outward(t, fronts, b, nz, x, S)
+
+
+# ---------------------------------------------------------------- with the transposed matrix
+
+
+@inline
+def outward_back(t, fronts, b, nz, x, S):
+    """`outward` transposed: what the motion at the end of a block and its unknowns are owed becomes what its right-hand side is, in the last column."""
+    block, front = t.block[b], fronts.front[b]
+    n, col0 = block[COLS], block[COL0]
+    m, e, o = front[UNKNOWNS], front[ELIMINATED], front[ROW]
+    last = S.shape[1] - 1
+    Z = o + m + CARRIED
+    z = S[Z + n]
+    for k in range(n):
+        row = S[Z + k]
+        y = 0.0
+        for c in range(nz):
+            y += row[c] * z[c]
+        S[o + fronts.own[col0 + k], last] += y
+    for i in range(e):
+        row = S[o + i]
+        y = (row[last] + x[fronts.velocity[front[INDEX] + i]]) / row[i]
+        row[last] = y
+        if y != 0.0:
+            for c in range(nz):
+                z[c] -= row[m + c] * y
+            for j in range(i + 1, m):
+                S[o + j, last] -= row[j] * y
+    for i in range(e, m):
+        x[fronts.velocity[front[INDEX] + i]] += S[o + i, last]
+    above = front[ABOVE]
+    if above >= 0:
+        parent = fronts.front[above]
+        end = S[parent[ROW] + parent[UNKNOWNS] + CARRIED + t.block[above, COLS]]
+        for c in range(nz):
+            end[c] += z[c]
+
+
+@inline
+def inward_back(t, fronts, known, scale, b, x, S, pivot):
+    """`inward` transposed, from what the block nearer to the base has left."""
+    block, front = t.block[b], fronts.front[b]
+    n, col0 = block[COLS], block[COL0]
+    m, e, o = front[UNKNOWNS], front[ELIMINATED], front[ROW]
+    last = S.shape[1] - 1
+    above = front[ABOVE]
+    if above >= 0:
+        parent = fronts.front[above]
+        for i in range(e, m):
+            S[o + i, last] = S[parent[ROW] + fronts.up[front[INDEX] + i], last]
+        for r in range(6):
+            S[o + m + r, last] = S[parent[ROW] + parent[UNKNOWNS] + r, last]
+    else:
+        for i in range(m + 6 - e):
+            S[o + e + i, last] = 0.0
+    for k in range(e - 1, -1, -1):
+        y = S[o + k, last]
+        for i in range(k + 1, m):
+            y -= S[o + i, k] * S[o + i, last]
+        for i in range(m, m + 6):
+            y += S[o + i, k] * S[o + i, last]
+        S[o + k, last] = y
+    for k in range(e - 1, -1, -1):
+        i = pivot[front[PIVOT] + k]
+        y = S[o + i, last]
+        S[o + i, last] = S[o + k, last]
+        S[o + k, last] = y
+    for i in range(e):
+        v = fronts.velocity[front[INDEX] + i]
+        y = 0.0 if known[v] == 1 else scale[v] * S[o + i, last]
+        S[o + i, last] = y
+        x[v] = y
+    for k in range(n):
+        y = S[o + fronts.own[col0 + k], last]
+        J = S[o + m + CARRIED + k, JACOBIAN : JACOBIAN + 6]
+        for r in range(6):
+            S[o + m + r, last] -= J[r] * y
+
+
+@routine
+def solve_tree_transposed(t, fronts, known, scale, nz, S, pivot, x):
+    """Solve with the transposed matrix in place: the steps of `solve_tree` in the opposite order, each transposed."""
+    last = S.shape[1] - 1
+    for b in range(t.block.shape[0]):
+        front = fronts.front[b]
+        o = front[ROW]
+        for i in range(o, o + front[UNKNOWNS]):
+            S[i, last] = 0.0
+        z = S[o + front[UNKNOWNS] + CARRIED + t.block[b, COLS]]
+        for c in range(nz):
+            z[c] = 0.0
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        outward_back(t, fronts, b, nz, x, S)
+    for b in range(t.block.shape[0]):
+        inward_back(t, fronts, known, scale, b, x, S, pivot)

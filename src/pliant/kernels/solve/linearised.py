@@ -22,6 +22,7 @@ from ..slots import HOLD_ACTIVE, NEWTON_MOVE, NEWTON_RESIDUAL
 from .chart import INVERSE, TURN, set_chart
 from .constraints import choose_rows
 from .esdirk import begin_stage
+from .factors import factor_tangent
 from .record import SPARE_ROWS, STAGE_G, STAGE_H
 from .residual import residual_derivatives, residual_tangent
 from .settle import rows_at
@@ -149,14 +150,15 @@ def times_chart(c, chart, rows):
 
 
 @routine
-def linearise(problem, tape, rec, lever, k, i, g, held, together):
+def linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
     """Matrices of stage i of step k and the factors of its equations, into `lever`. Returns False if they are singular.
 
-    With `together` only their sum S, and with E = 1. The tape has the stages (`restore_step`).
+    With `together` only the factors of their sum S, and with E = 1; without constraints those of S / g² in `factors`. The tape has the
+    stages (`restore_step`).
     """
     work, c = problem.work, problem.c
     here = stage_problem(problem, tape, i)
-    t, _work, _c, loads, _fronts, u, tau = here
+    t, _work, _c, loads, fronts, u, tau = here
     q, v, a = tape.q[i], tape.v[i], tape.a[i]
     if c.spatial.shape[0] > 0:
         set_chart(c, lever.moves[i], tape.rate[i], g, lever.chart)
@@ -169,6 +171,8 @@ def linearise(problem, tape, rec, lever, k, i, g, held, together):
     for j in range(work.multiplier.shape[0]):
         work.multiplier[j] = rec.force[k, i, j]
     r = work.newton[NEWTON_RESIDUAL]
+    if together and not held:
+        return factor_tangent(t, work, c, loads, fronts, q, v, a, u, tau, 1.0 / g, 1.0 / (g * g), r, factors)
     if together:
         residual_tangent(t, work, c, loads, q, v, a, u, tau, g * g, g, 1.0, r, lever.matrices[:1])
     else:

@@ -180,6 +180,8 @@ def accept(problem, tape, factors, p):
         tape.past_times[i] = tape.times[i]
         for k in range(nv):
             tape.past[i, k] = tape.a[i, k]
+        for k in range(tape.force.shape[1]):
+            tape.past_force[i, k] = tape.force[i, k]
     for k in range(tape.q.shape[1]):
         tape.q[0, k] = tape.q[last, k]
         tape.log_q[row, k] = tape.q[last, k]

@@ -78,14 +78,14 @@ def stage_forces(lever, held, inputs, gaps, Q, V, out):
 
 
 @routine
-def stage_forward(problem, tape, rec, lever, k, i, h, held):
+def stage_forward(problem, tape, rec, lever, factors, k, i, h, held):
     """All directions through stage i. Returns False if it is singular."""
     work, c = problem.work, problem.c
     nv = tape.a.shape[1]
     g = tape.tableau[i, i] * h
     here = stage_problem(problem, tape, i)
     if g > 0.0:
-        if not linearise(problem, tape, rec, lever, k, i, g, held, NO):
+        if not linearise(problem, tape, rec, lever, factors, k, i, g, held, NO):
             return False
         forward(here.t, tape.q[i], tape.v[i], work.zero, work)
         all_columns(here.t, work, ONE, 1.0, 0.0, 0.0)
@@ -126,7 +126,7 @@ def rate_of(c, lever, V, X, K):
 
 
 @routine
-def push_step(problem, tape, rec, lever, p):
+def push_step(problem, tape, rec, lever, factors, p):
     """Directions (lever.dq, lever.dv, lever.du) through step p[MARCH_FIRST], or (−1) through the projection of the start. Returns a status."""
     work = problem.work
     k = int(p[MARCH_FIRST])
@@ -142,7 +142,7 @@ def push_step(problem, tape, rec, lever, p):
     restore_step(problem, tape, rec, lever, k, h)
     held = holds(work)
     for i in range(1, s):
-        if not stage_forward(problem, tape, rec, lever, k, i, h, held):
+        if not stage_forward(problem, tape, rec, lever, factors, k, i, h, held):
             return SINGULAR
     if held:
         i = state_before(problem, tape, rec, k + 1)

@@ -43,7 +43,6 @@ class Lever(NamedTuple):
     along: F3  # (n + 1, 2, nv) and of the directions that they move along
     start: F2  # (2, nv) derivatives by the start as it was given
     tables: F1  # (reals of the robot,) derivatives by all its tables, through residuals
-    spare: F1  # as large, scratch, for spectral rods
     # tangent, k directions
     dq: F2  # (k, nv) of a state
     dv: F2  # (k, nv)

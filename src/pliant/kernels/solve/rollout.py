@@ -14,7 +14,9 @@ from .settle import settle
 from .stages import ZERO, stage_problem
 from .tape import ARRIVED, FULL
 
-STALE = 0.1  # rate of convergence above which the tangent is factored again
+STALE = (
+    0.4  # rate of convergence above which the tangent is factored again; near rounding rates of 0.1 to 0.3 mean nothing
+)
 
 
 @routine
@@ -82,7 +84,7 @@ def keep_step(problem, tape, rec, k):
         for j in range(tape.inputs.shape[1]):
             rec.inputs[k, i, j] = tape.inputs[i, j]
         for j in range(tape.force.shape[1]):
-            rec.force[k, i, j] = tape.force[i, j]
+            tape.past_force[i, j] = rec.force[k, i, j] = tape.force[i, j]
     for j in range(work.hold.shape[0]):
         rec.hold[k, j] = work.hold[j, HOLD_ACTIVE]
     for j in range(nv):

@@ -28,6 +28,7 @@ class Tape(NamedTuple):
     rate: F2  # (s, nv) rates of the chart at the start of the step
     base: F2  # (2, nv) velocity and chart of a stage without its own acceleration
     past: F2  # (s, nv) accelerations of the last step's stages
+    past_force: F2  # (s, loop rows) and forces of loops there
     past_times: F1  # (s,) when they were [s]
     weights: (
         F2  # (3, nv) tolerated errors of coordinates and velocities; frequencies [1/s] below which velocities count

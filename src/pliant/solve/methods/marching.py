@@ -106,6 +106,7 @@ class Marching(Integrator):
             rate=np.zeros((s, nv)),
             base=np.zeros((2, nv)),
             past=np.zeros((s, nv)),
+            past_force=np.zeros((s, loops)),
             past_times=np.zeros(s),
             weights=np.zeros((3, nv)),
             error=np.zeros((2, nv)),
