@@ -9,12 +9,14 @@ import pytest
 
 import pliant as pl
 from load_robots import branched
-from pliant.kernels import engine
+from pliant.kernels import engine, slots
 from pliant.kernels.groups import POSITION
 from pliant.kernels.layout import PLACE_P, Tables
 from pliant.kernels.loads.efforts import E_STOP, Efforts
+from pliant.kernels.loads.loops import Loops
 from pliant.kernels.packing import Packed, view_of
 from pliant.system.tables import covered, table_gradient
+from pliant.system.workspace import Given
 from robots import SILICONE, cable_driven_manipulator, random_inertia, random_pose, random_robot
 from test_spectral import integrated
 
@@ -105,10 +107,24 @@ def strung() -> pl.Robot:
 
 
 def tied() -> pl.Robot:
-    """A loop: what moves steps is not covered, masses and resistance are."""
+    """A tendon that rubs: what moves steps is not covered, masses and resistance are."""
     robot = branched()
     robot.add_tendon("wire", ["hub", "tool"], friction=0.2)
     robot.add_loop("pin", "hub", "tool", joint=pl.Spherical())
+    return robot
+
+
+def closed() -> pl.Robot:
+    """`branched` with loops of several kinds, to the world too, one of them with a spring and a motor, and coupled joints."""
+    robot = branched()
+    robot.add_body("lever", parent="hub", joint=pl.Revolute((0, 1, 2)), mass=0.1, inertia=(1e-3, 2e-3, 3e-3))
+    robot.add_body("wheel", parent="hub", joint=pl.Revolute((1, 0, 1)), mass=0.2, inertia=(1e-3, 2e-3, 3e-3))
+    robot.add_coupling("gear", {"lever": 1.0, "wheel": -2.0})
+    place = pl.translate(0.1, -0.2, 0.05) @ pl.rotate((1, 2, 3), 0.4)
+    robot.add_loop("pin", robot.link("hub").at(place), robot.link("tool").at((0.1, 0.2, 0.0)), joint=pl.Spherical())
+    robot.add_loop("slider", "world", robot.link("arm").at(0.6), joint=pl.Prismatic((1, 2, 0), stiffness=3.0, damping=0.2))
+    robot.add_motor("push", "slider", control="torque")
+    robot.add_loop("hinge", robot.link("tool").at(place), "world", joint=pl.Revolute((0, 0, 1), stiffness=2.0, damping=0.1))
     return robot
 
 
@@ -121,6 +137,7 @@ ROBOTS: dict[str, Callable[[], pl.Robot]] = {
     "lying": lying,
     "collocated": collocated,
     "strung": strung,
+    "closed": closed,
 }
 State = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -160,6 +177,10 @@ def moved_numbers(system: pl.System) -> np.ndarray:
     t.place[:, :PLACE_P] = False
     t.colloc[system.tables.colloc == 0.0] = False
     view_of(packed, Efforts, False, POSITION[Efforts]).data[:, E_STOP] = False
+    loops = system._model.positions.get("loops")
+    if loops is not None:
+        places = view_of(packed, Loops, False, loops).place
+        places[:, :9] = places[:, 12:21] = False
     return out
 
 
@@ -238,10 +259,13 @@ def test_what_is_covered(name):
     if name == "swimmer":
         assert not known.all()
         names = {key for key, (_g, _d, complete) in every_change(system).items() if not complete}
-        assert {"gravity.z", "arm.water.drag.cy"} <= names
-        assert not {"arm.young", "tool.mass", "tool.offset.x"} & names
+        assert {"fluid.current.x", "hub.offset_after.x"} <= names
+        assert not {"arm.young", "tool.mass", "tool.offset.x", "gravity.z", "arm.water.drag.cy", "arm.length"} & names
     elif name == "lying":
         assert not known.all()
+    elif name == "closed":
+        names = {key for key, (_g, _d, complete) in every_change(system).items() if not complete}
+        assert not {"arm.young", "tool.mass", "tool.offset.x", "gravity.z", "arm.length", "arm.radius"} & names, names
     else:
         assert known.all()
 
@@ -250,7 +274,91 @@ def every_change(system: pl.System) -> dict[str, tuple[float, float, bool]]:
     return parameter_derivatives(system, system.parameters)
 
 
-def test_loops_leave_what_does_not_move_steps():
+def held_and_closed() -> pl.Robot:
+    """`closed` with tendons along a rod and between bodies, whose lengths are constraints, too."""
+    robot = closed()
+    arm = robot.link("arm")
+    robot.add_tendon("along", arm, y=0.01, z=0.005)
+    robot.add_tendon("across", ["hub", arm.at(0.6), "tool"])
+    return robot
+
+
+def rolling() -> pl.Robot:
+    """Rows of all other kinds: struts, slots, wheels and balls."""
+    robot = pl.Robot("rolling")
+    for name in ("cart", "wheel", "ball", "blade"):
+        robot.add_body(name, joint=pl.Free(), mass=1.0, inertia=(0.1, 0.2, 0.3))
+    robot.add_loop("wheel rolls", "world", "wheel", joint=pl.Rolling(0.1, axis=(0, 1, 0)))
+    robot.add_loop("ball rolls", "world", "ball", joint=pl.Rolling(0.2))
+    robot.add_loop("skate", "world", "blade", joint=pl.Skate((0, 1, 0)))
+    robot.add_loop("strut", robot.link("cart").at((0.1, 0, 0)), robot.link("wheel").at((0, 0.2, 0.3)), joint=pl.Distance(0.5))
+    robot.add_loop("universal", "cart", robot.link("blade").at((0.3, 0.1, 0)), joint=pl.Universal((1, 0, 0), (0, 1, 0)))
+    return robot
+
+
+@pytest.mark.parametrize("build", [held_and_closed, rolling])
+def test_forces_and_rows_of_constraints(build):
+    """φ = yᵀr + mᵀe + zᵀė: products, virtual rates and parameters, against differences of its parts."""
+    system = build().compile()
+    rng = np.random.default_rng(3)
+    (q, v, a, u), y = state(system)
+    n, rows = len(system.tendons.law), len(system.loop_rows)
+    force = rng.normal(size=rows)
+    m, z = rng.normal(size=(2, n + rows))
+    nonholonomic = system.closure(q)[0] == 0.0  # rates without a value
+    m[n:][nonholonomic] = 0.0
+
+    def phi(system: pl.System, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
+        lengths, slopes = system.tendon_lengths(q) if n else (np.zeros(0), np.zeros((0, system.nv)))
+        e, _G = system.closure(q, v)
+        rates = np.concatenate([slopes @ v, system.closure_rates(q, v)[:, 0]])
+        r = system.residual(q, v, a, u, multipliers=force)
+        return float(y @ r + m @ np.concatenate([lengths, e]) + z @ rates)
+
+    def fourth(f: Callable[[float], float], h: float) -> float:
+        return sum(weight * f(k * h) for k, weight in STENCIL) / h
+
+    p, tape, space = np.zeros(engine.PARAMETERS), np.zeros_like(system._pool.floats), system.workspace()
+    p[slots.OPTION_ROWS] = 1.0
+    space.work.owed[:, 0], space.work.owed[:, 1] = m, z
+    system.run_job(
+        engine.TABLES, q, v, a, u, acceleration=y, p=p, tape=tape, space=space, given=Given(multipliers=force)
+    )  # fmt: skip
+    products, virtual = space.work.products.copy(), space.work.owed[:, 2].copy()
+    G = np.vstack([system.tendon_lengths(q)[1], system.closure(q)[1]]) if n else system.closure(q)[1]
+    np.testing.assert_allclose(virtual, G @ y, atol=1e-12 * np.abs(G @ y).max())
+    for row, move in enumerate(
+        (
+            lambda d: phi(system, system.integrate(q, d), v, a),
+            lambda d: phi(system, q, v + d, a),
+            lambda d: phi(system, q, v, a + d),
+        )
+    ):
+        expected = [fourth(lambda s, e=e, move=move: move(s * e), 1e-3) for e in np.eye(system.nv)]
+        assert np.abs(products[1 + row] - expected).max() <= 1e-8 * np.abs(expected).max()
+    known, checked = covered(system), 0
+    found = {}
+    for name, value in system.parameters.items():
+        h = 1e-3 * max(abs(value), 0.1)
+        try:
+            others = [system.with_parameters({name: value + k * h}) for k, _w in STENCIL]
+        except ValueError:
+            continue
+        if any(not np.array_equal(other._pool.ints, system._pool.ints) for other in others):
+            continue
+        changed = np.any([other._pool.floats != system._pool.floats for other in others], axis=0)
+        if known[changed].all():
+            dF = sum(w / h * other._pool.floats[changed] for (_k, w), other in zip(STENCIL, others))
+            d = sum(w / h * phi(other, q, v, a) for (_k, w), other in zip(STENCIL, others))
+            found[name] = tape[changed] @ dF, d
+            checked += "offset" in name or "length" in name
+    assert checked > 2
+    largest = max(abs(d) for _mine, d in found.values())
+    for name, (mine, d) in found.items():
+        assert abs(mine - d) <= 1e-8 * largest, name
+
+
+def test_friction_leaves_what_does_not_move_steps():
     system = tied().compile()
     found = every_change(system)
     largest = max(abs(d) for _g, d, _complete in found.values())

@@ -124,6 +124,13 @@ class Family:
         """
         return None
 
+    def swept(self, tables: Any) -> dict[str, Any]:
+        """Of a unit, the numbers of its tables by which the sweep over the tables (`kernels.reverse.tables`) knows derivatives.
+
+        By name of an array, the index of these numbers in it. If there are any, the sweep also knows what the unit owes to the steps that it couples.
+        """
+        return {}
+
     def _knows(self, task: Any) -> bool:
         return self.unit is not None and bool(self.unit.tasks >> int(task) & 1)
 

@@ -15,7 +15,7 @@ from ..kernels.solve.newton import CONVERGED
 from ..model.validate import unknown_name
 from ..solve.equilibrium import Equilibrium
 from ..system import Given, System
-from ..system.tables import covered, products_known
+from ..system.tables import covered, steps_known
 from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
@@ -102,7 +102,7 @@ class Adjoint:
     """
 
     def __init__(self, run: Rollout, q: Array, v: Array) -> None:
-        self._products = products_known(run.system)
+        self._products = steps_known(run.system)
         if len(run.system.tables.colloc) and not self._products:
             raise ValueError(
                 f"{run.system.name!r} has spectral rods together with loops, friction of tendons, contact between parts or loads of your own: its "

@@ -176,12 +176,13 @@ class StaticAdjoint:
 
     @cached_property
     def _tables(self) -> tuple[Array, NDArray[np.bool_]]:
-        """Derivatives by all tables through the residual, and which of them are known; none if prescribed lengths depend on them, too."""
-        if self._held:
-            return np.zeros(0), np.zeros(0, dtype=bool)
-        zero = np.zeros(self.system.nv)
-        found = table_gradient(self.system, self.q, zero, zero, self._u, self.tau, given=self._given)
-        return -found, covered(self.system)
+        """Derivatives by all tables through residual and constraints, and which of them are known."""
+        system, n = self.system, len(self._held)
+        zero, values = np.zeros(system.nv), np.zeros(len(system.tendons.law) + len(system.loop_rows))
+        values[list(self._held.values())] = self._z[:n]
+        values[len(system.tendons.law) :] = self._z[n:]
+        found = table_gradient(system, self.q, zero, zero, self._u, self.tau, given=self._given, values=values)
+        return -found, covered(system)
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""

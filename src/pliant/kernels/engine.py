@@ -24,6 +24,7 @@ from .slots import (
     OPTION_CV,
     OPTION_GAP,
     OPTION_RATE,
+    OPTION_ROWS,
     OPTION_TREE,
     OPTION_VALUE,
     PARAMETERS,
@@ -132,7 +133,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | BALANCE | POWER | report: energies and power |
     | CONTACTS | GAP | S[0] (rows, width) = table of contacts (see `contact`), report: how many there are |
     | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1 and the auxiliary accelerations, old and new, in tape (2 nv,); report; memory |
-    | TABLES | | tape (as `floats`) gains the derivatives of yᵀr by all real tables, y = a1; work.products: Kᵀy, Dᵀy, My |
+    | TABLES | ROWS | tape (as `floats`) gains the derivatives of yᵀr by all real tables, y = a1; work.products: Kᵀy, Dᵀy, My |
     | MARCH | T, END, … | steps through time in the log of the tape (`solve.tape`); report; memory |
     | ROLLOUT | STEPS, BUDGET | a motion in given steps into the record of the tape (`solve.record`); report; memory |
     | ADJOINT | | derivatives of a cost by inputs and start, and adjoints, of that motion |
@@ -181,7 +182,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
         residual_tangent(t, work, c, loads, q, v, a, u, tau, cq, cv, ca, v1, S)
         return CONVERGED
     if job == TABLES:
-        add_table_gradient(t, work, c, loads, q, v, a, u, a1, 1.0, tape)
+        add_table_gradient(t, work, c, loads, q, v, a, u, a1, 1.0, p[OPTION_ROWS] != 0.0, tape)
         return CONVERGED
     problem = Problem(t, work, c, loads, unpack_fronts(ints, floats), u, tau)
     if job == BALANCE:

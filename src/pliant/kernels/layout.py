@@ -86,10 +86,11 @@ N_LOADED = np.int64(19)  # most columns [N | I | f | K] that ride along with tho
 GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*range(5))
 
 # entries of `Work.message`: weights of ∂/∂q and ∂/∂v, potential energy and the size of its parts; for the table of contacts
-# the gap up to which they count, and their number; for the drift of loop joints the factors of rates and values
+# the gap up to which they count, and their number; for the drift of loop joints the factors of rates and values; 1 if a sweep
+# is one of forces, 0 if only of rows of constraints
 MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT = _codes(*range(6))
-MESSAGE_RATE, MESSAGE_VALUE = _codes(6, 7)
-MESSAGES = 8
+MESSAGE_RATE, MESSAGE_VALUE, MESSAGE_FORCES = _codes(6, 7, 8)
+MESSAGES = 9
 
 
 class Tables(NamedTuple):
@@ -160,6 +161,7 @@ class Work(NamedTuple):
     reverse: F2  # (steps + 1, REVERSE_WIDTH) scratch of `reverse`
     virtual: F1  # (tendons,) likewise: virtual rates of lengths
     products: F2  # (4, nv) y and the products Kᵀy, Dᵀy, My that `reverse` leaves
+    owed: F2  # (tendons + loop rows, 3) adjoints of values and of rates of constraints, and virtual rates, see `reverse.tables`
 
 
 GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold", "told")
@@ -231,4 +233,5 @@ def make_work(
         reverse=zeros(steps + 1, REVERSE_WIDTH),
         virtual=zeros(tendons),
         products=zeros(4, nv),
+        owed=zeros(tendons + loop_rows, 3),
     )

@@ -24,8 +24,8 @@ OPTION_RATE, OPTION_VALUE = _slots(3, 2)
 # STATICS: relative tolerance, most iterations, trust radius (scaled units), 1 to minimise the potential energy, weight of
 # the robot as a force that residuals are compared with (scaled)
 OPTION_TOLERANCE, OPTION_ITERATIONS, OPTION_RADIUS, OPTION_ENERGY, OPTION_WEIGHT = _slots(0, 5)
-# BALANCE: 1 if the power is wanted; CONTACTS: distance [m] up to which they are listed
-OPTION_POWER = OPTION_GAP = np.int64(0)
+# BALANCE: 1 if the power is wanted; CONTACTS: distance [m] up to which they are listed; TABLES: 1 if constraints take part, see `Work.owed`
+OPTION_POWER = OPTION_GAP = OPTION_ROWS = np.int64(0)
 # ALPHA: time step [s], the four numbers of the method, tolerances, Newton's tolerance relative to these, its iterations
 OPTION_H, OPTION_ALPHA_M, OPTION_ALPHA_F, OPTION_BETA, OPTION_GAMMA = _slots(0, 5)
 OPTION_RTOL, OPTION_ATOL, OPTION_NEWTON, OPTION_LIMIT = _slots(5, 4)
@@ -71,7 +71,7 @@ MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(73, 4)
 MARCH_OFF = np.int64(77)
 # PUSH: which step
 MARCH_FIRST = np.int64(78)
-# ADJOINT: 1 if the sweep over the tables knows the products of all derivatives with the adjoint (`system.tables.products_known`)
+# ADJOINT: 1 if the sweep over the tables knows the products of all derivatives with the adjoint (`system.tables.steps_known`)
 MARCH_PRODUCTS = np.int64(79)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate

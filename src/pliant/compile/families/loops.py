@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +134,9 @@ class _Loops(Family):
 
     def keeps_potential(self, tables: Loops) -> bool:
         return not np.any(np.isin(tables.drive[:, 0], [SPIN]))
+
+    def swept(self, tables: Loops) -> dict[str, Any]:
+        return {"place": ..., "ratio": ...}
 
     def work_sizes(self, tables: Loops) -> dict[str, int]:
         return {"loop_rows": len(tables.row)}

@@ -435,6 +435,10 @@ class _Tendons(Family):
         rows = len(tables.wrap) + len(tables.segment)
         return CableSpace(gradient=np.zeros((4, nv), dtype), wrapped=np.zeros((rows, 3), dtype))
 
+    def swept(self, tables: Tendons) -> dict[str, Any]:
+        rubs = np.any(tables.value[:, V_FRICTION])
+        return {} if rubs else {name: ... for name, array in tables._asdict().items() if array.dtype == np.float64}
+
     def work_sizes(self, tables: Tendons) -> dict[str, int]:
         return {"tendons": len(tables.law), "tendon_points": len(tables.point)}
 

@@ -140,6 +140,9 @@ class _Water(Family):
     def keeps_potential(self, tables: Water) -> bool:
         return not (self._pushed(tables, F_DRAG) or self._pushed(tables, F_ADDED))
 
+    def swept(self, tables: Water) -> dict[str, Any]:
+        return {"data": np.s_[:, W_LINEAR:]}
+
     @staticmethod
     def _pushed(tables: Water, column: Any) -> bool:
         """Whether there is a current, and something that it acts on."""

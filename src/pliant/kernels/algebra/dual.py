@@ -387,10 +387,33 @@ def get6(row, o):
 
 
 @inline
+def dual_dot(twist, wrench):
+    """Power of a wrench (dual form) on a twist."""
+    a, b = twist
+    f, m = wrench
+    return a[0] * m[0] + a[1] * m[1] + a[2] * m[2] + b[0] * f[0] + b[1] * f[1] + b[2] * f[2]
+
+
+@inline
 def put6(row, o, x):
     """Store a dual vector in six entries."""
     put3(row, o, x[0])
     put3(row, o + 3, x[1])
+
+
+@inline
+def add6(row, o, x):
+    """Add a dual vector to six entries."""
+    for c in range(3):
+        row[o + c] += x[0][c]
+        row[o + 3 + c] += x[1][c]
+
+
+@inline
+def add3(row, o, x):
+    """Add to three entries."""
+    for c in range(3):
+        row[o + c] += x[c]
 
 
 @inline

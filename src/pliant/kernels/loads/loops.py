@@ -13,10 +13,13 @@ import numpy as np
 
 from ..._jit import routine
 from ..algebra.dual import (
+    add6,
+    dadd,
     daxpy,
     dcross,
     dscale,
     dsub,
+    dual_dot,
     get3,
     get6,
     get9,
@@ -31,12 +34,17 @@ from ..algebra.dual import (
 )
 from ..layout import (
     AE,
+    D_ROW,
     F1,
     F2,
+    G_V,
+    H_Y,
     I2,
+    K_ROW,
     MESSAGE_CQ,
     MESSAGE_CV,
     MESSAGE_ENERGY,
+    MESSAGE_FORCES,
     MESSAGE_RATE,
     MESSAGE_SIZE,
     MESSAGE_VALUE,
@@ -44,10 +52,12 @@ from ..layout import (
     PE,
     RE,
     VE,
+    Y_ROW,
     YES,
 )
 from .efforts import E_GAIN, effort_energy, effort_law
 from .law import acceleration_columns, add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench
+from .owing import at_origin, owe_offset, owe_pose, pair_owes
 from .rows import COUPLING, ROW_CONSTANT, ROW_SLOPE, TURN, add_row_matrix, is_rate, row_jet, row_wrench, wrapped
 from .units import CLOSURE, DRIFT, ENERGY, FORCES, GENERALISED, INPUTS, MATRICES, TANGENT, VALUES, unit
 
@@ -357,7 +367,85 @@ def drift(t, work, loops, cq, cv, rate, value, out):
                 out[r, loops.term[m, 1]] += loops.ratio[m] * (value * cq + rate * cv)
 
 
-@unit(Loops, tasks=(FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, VALUES, CLOSURE, DRIFT))
+# ---------------------------------------------------------------- backwards
+
+
+@routine
+def rows_owe(loops, work, k, o, A, pa, B, pb, of_a, of_b):
+    """What values and rates of the rows of a joint owe, ``Σ m e + z ė`` with the adjoints in work.owed from row o on; also virtual rates."""
+    i, j = loops.joint[k, JOINT_B], loops.joint[k, JOINT_A]
+    A6, B6, d = work.law[0], work.law[1], vsub(pb, pa)
+    T, Y = relative_twist(work.state, i, j, VE), relative_twist(work.reverse, i, j, H_Y)
+    M, F = vscale(0.0, d), vscale(0.0, d)
+    value = (M, F)
+    clear_laws(A6, B6)
+    for r in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
+        owed = work.owed[o + r]
+        _e, m, f = row_wrench(loops.row[r, ROW_KIND], loops.data[r], A, B, d)
+        wrench = at_origin(pb, m, f)
+        owed[2] = dual_dot(Y, wrench)
+        value = daxpy(owed[0], wrench, value)
+        if owed[1] != 0.0:
+            M, F = vaxpy(owed[1], m, M), vaxpy(owed[1], f, F)
+            add_row_matrix(loops.row[r, ROW_KIND], loops.data[r], A, B, pa, pb, owed[1], A6)
+    of_i, of_j = pair_owes(work, i, j, pb, M, F, A6, B6, T)
+    rate = at_origin(pb, M, F)
+    if i >= 0:
+        add6(work.reverse[i], G_V, rate)
+    if j >= 0:
+        add6(work.reverse[j], G_V, dscale(-1.0, rate))
+    return daxpy(-1.0, value, dadd(of_a, of_j)), dadd(dadd(of_b, of_i), value)
+
+
+@routine
+def relative_twist(rows, i, j, column):
+    """Twist of step i as seen from step j."""
+    return dsub(get6(rows[i], column), get6(rows[j], column))
+
+
+@routine
+def couplings_owe(work, loops, o, q, v, gain):
+    """The same of couplings, whose forces act on coordinates."""
+    y = work.products[Y_ROW]
+    for e in range(loops.row.shape[0]):
+        if loops.row[e, ROW_KIND] != COUPLING:
+            continue
+        owed, force = work.owed[o + e], work.multiplier[e] * work.message[MESSAGE_FORCES]
+        owed[2] = 0.0
+        for m in range(loops.row[e, ROW_TERM], loops.row[e, ROW_TERMS]):
+            i, k, ratio = loops.term[m, 0], loops.term[m, 1], loops.ratio[m]
+            work.products[K_ROW, k] += owed[0] * ratio
+            work.products[D_ROW, k] += owed[1] * ratio
+            owed[2] += ratio * y[k]
+            gain.ratio[m] += owed[0] * q[i] + owed[1] * v[k] - force * y[k]
+
+
+def loops_owe(t, work, loops, gain, common, q, v, u):
+    """What forces and rows of loop joints owe the steps between which they act and the places of their frames; see `owing`."""
+    o = work.hold.shape[0]
+    A6, B6, spare = work.law[0], work.law[1], work.law[2]
+    for k in range(loops.joint.shape[0]):
+        i, j = loops.joint[k, JOINT_B], loops.joint[k, JOINT_A]
+        A, pa, B, pb = loop_frames(loops, k, work.state)
+        of_a = of_b = dscale(0.0, get6(work.state[i], VE))
+        if work.message[MESSAGE_FORCES] != 0.0:
+            M, F = joint_force(loops, work, k, A, pa, B, pb, u)
+            clear_laws(A6, B6)
+            for r in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
+                add_row_matrix(loops.row[r, ROW_KIND], loops.data[r], A, B, pa, pb, work.multiplier[r], A6)
+            if loops.joint[k, JOINT_DRIVE] < loops.joint[k, JOINT_DRIVES]:
+                add_drive_laws(loops, work, k, A, pa, B, pb, u, A6, B6, spare)
+            T = relative_twist(work.reverse, j, i, H_Y)  # the residual has the opposite of applied wrenches
+            of_b, of_a = pair_owes(work, i, j, pb, M, F, A6, B6, T)
+        of_a, of_b = rows_owe(loops, work, k, o, A, pa, B, pb, of_a, of_b)
+        owe_pose(work, j, of_a)
+        owe_pose(work, i, of_b)
+        owe_offset(work, j, pa, of_a, loops.place[k], N0, N9, gain.place[k])
+        owe_offset(work, i, pb, of_b, loops.place[k], N12, N21, gain.place[k])
+    couplings_owe(work, loops, o, q, v, gain)
+
+
+@unit(Loops, reverse=loops_owe, tasks=(FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, VALUES, CLOSURE, DRIFT))
 def closures(task, t, work, loops, space, q, v, u, out):
     """Joints that close loops."""
     if task == FORCES:

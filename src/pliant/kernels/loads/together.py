@@ -9,7 +9,7 @@ comparison.
 """
 
 from ..._call import call_unit
-from ..._jit import routine
+from ..._jit import inline, routine
 from ..groups import (
     HAS_EFFORTS,
     HAS_TENDONS,
@@ -38,7 +38,20 @@ from ..layout import (
 from .efforts import E_GAIN, E_INPUT, E_V, add_effort_tangents, add_efforts, effort, effort_potential
 from .law import add_projection
 from .tendons import add_line_gradients, add_line_tangents, add_lines, line_lengths, line_potential, set_plain_tensions
-from .units import CLOSURE, DRIFT, ENERGY, FORCES, GENERALISED, INPUTS, LENGTHS, MATRICES, TANGENT, TOUCHES, VALUES
+from .units import (
+    CLOSURE,
+    DRIFT,
+    ENERGY,
+    FORCES,
+    GENERALISED,
+    INPUTS,
+    LENGTHS,
+    MATRICES,
+    REVERSE,
+    TANGENT,
+    TOUCHES,
+    VALUES,
+)
 from .wrenches import P_INPUT, P_KIND, P_STEP, subtract_wrenches, wrench_at, wrench_potential, wrench_tangents
 
 
@@ -53,13 +66,19 @@ def ask_units(loads, task, q, v, u, out):
             call_unit(units[k, U_ADDRESS], task, own, spare, ints, floats, buffer, q, v, u, out)
 
 
+@inline
+def owes_steps(tasks):
+    """Whether a unit says itself what it owes the steps on which it acts: those of tendons, which knows lengths, and of loads between two steps."""
+    return (tasks >> LENGTHS) & 1 != 0 or ((tasks >> REVERSE) & 1 != 0 and (tasks >> TANGENT) & 1 != 0)
+
+
 @routine
-def ask_units_of(loads, task, lengths, q, v, u, out):
-    """The same of the unit of tendons alone, which knows lengths, or of all others."""
+def ask_units_of(loads, task, owing, q, v, u, out):
+    """The same of the units that say themselves what they owe steps, or of all others."""
     ints, floats, buffer = loads
     units = unpack_units(ints, floats).row
     for k in range(units.shape[0]):
-        if (units[k, U_TASKS] >> task) & 1 != 0 and ((units[k, U_TASKS] >> LENGTHS) & 1 != 0) == lengths:
+        if (units[k, U_TASKS] >> task) & 1 != 0 and owes_steps(units[k, U_TASKS]) == owing:
             own, spare = units[k, U_TABLES], units[k, U_SPACE]
             call_unit(units[k, U_ADDRESS], task, own, spare, ints, floats, buffer, q, v, u, out)
 

@@ -23,6 +23,10 @@ velocities and inputs. It is called for the tasks that it names:
   work.message[MESSAGE_RATE] and [MESSAGE_VALUE];
 * TOUCHES: contacts into the rows of `out`, also those apart by less than work.message[MESSAGE_GAP]; their number into
   [MESSAGE_COUNT].
+
+A unit may also be given a function ``reverse(t, work, tables, gain, common, q, v, u)`` for the sweep over the tables (`reverse.tables`), which calls it as
+the task REVERSE: it adds to `gain`, and to `common` for the robot's tables, the derivatives of φ by all numbers that its wrenches depend on. A unit
+that has no task TANGENT leaves what steps are owed to the matrices K and N; one that has adds it to work.reverse itself (see `owing`).
 """
 
 from collections.abc import Callable, Sequence
@@ -35,8 +39,8 @@ from ..._jit import managed, routine
 from ..groups import unpack_tables, unpack_work
 from ..packing import unpacker
 
-FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES, DRIFT = (
-    np.int64(k) for k in range(11)
+FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES, DRIFT, REVERSE = (
+    np.int64(k) for k in range(12)
 )
 
 
@@ -55,7 +59,7 @@ def no_space(ints, floats, first):
     return ()
 
 
-def unit(tables: Any, *, tasks: Sequence[Any], space: Any = None) -> Callable[[Any], LoadUnit]:
+def unit(tables: Any, *, tasks: Sequence[Any], space: Any = None, reverse: Any = None) -> Callable[[Any], LoadUnit]:
     """Decorate the function of a family of loads; see the top of this file.
 
     Parameters
@@ -66,14 +70,17 @@ def unit(tables: Any, *, tasks: Sequence[Any], space: Any = None) -> Callable[[A
         For which the function is called.
     space : NamedTuple class, optional
         The family's own workspace.
+    reverse : function, optional
+        For the sweep over the tables.
     """
     unpack_own = unpacker(tables)
     unpack_space = no_space if space is None else unpacker(space)
 
     def decorate(function: Any) -> LoadUnit:
         ask = routine(function)
+        backwards = None if reverse is None else routine(reverse)
 
-        def entry(task, own, spare, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out, width):
+        def plain(task, own, spare, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out, width):
             ints, floats, buffer = array_at(i, (n_i,)), array_at(f, (n_f,)), array_at(w, (n_w,))
             ask(
                 task,
@@ -87,9 +94,32 @@ def unit(tables: Any, *, tasks: Sequence[Any], space: Any = None) -> Callable[[A
                 array_at(out, (n_out // width, width)),
             )
 
+        plain.__module__ = function.__module__
+        plain.__name__ = plain.__qualname__ = f"{function.__qualname__}_tasks"
+        forwards = managed(plain)
+
+        def both(task, own, spare, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out, width):
+            if task != REVERSE:
+                forwards(task, own, spare, i, n_i, f, n_f, w, n_w, q, n_q, v, n_v, u, n_u, out, n_out, width)
+                return
+            ints, floats, buffer = array_at(i, (n_i,)), array_at(f, (n_f,)), array_at(w, (n_w,))
+            gradient = array_at(out, (n_out,))
+            backwards(
+                unpack_tables(ints, floats),
+                unpack_work(ints, buffer),
+                unpack_own(ints, floats, own),
+                unpack_own(ints, gradient, own),
+                unpack_tables(ints, gradient),
+                array_at(q, (n_q,)),
+                array_at(v, (n_v,)),
+                array_at(u, (n_u,)),
+            )
+
+        entry = plain if reverse is None else both
         # a name of its own: two functions of one name, one compiled and one from the cache, could be taken for each other
         entry.__module__ = function.__module__
         entry.__name__ = entry.__qualname__ = f"{function.__qualname__}_entry"
-        return LoadUnit(entry, function, tables, space, tasks)
+        known = tasks if reverse is None else (*tasks, REVERSE)
+        return LoadUnit(entry, function, tables, space, known)
 
     return decorate

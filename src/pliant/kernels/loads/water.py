@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._jit import routine
 from ..algebra.dual import (
+    add3,
     get3,
     get9,
     hat_m,
@@ -32,7 +33,7 @@ from ..algebra.dual import (
     vscale,
     vsub,
 )
-from ..layout import F1, F2, I2, MESSAGE_ENERGY, MESSAGE_SIZE, PE, RE, VE
+from ..layout import F1, F2, H_Y, I2, MESSAGE_ENERGY, MESSAGE_SIZE, PE, RE, VE
 from ..packing import unpacker
 from ..recursion.inertia import block9
 from .law import N0, N1, N3, clear_laws, subtract_shifted, subtract_wrench
@@ -324,7 +325,69 @@ def water_potential(water, gravity, state, origin):
     return energy, size
 
 
-@unit(Water, tasks=(FORCES, MATRICES, ENERGY))
+@routine
+def add_outer(slope, o, a, b):
+    """Add a bᵀ to a 3×3 block of a 6×6 matrix by rows."""
+    for r in range(3):
+        for c in range(3):
+            slope[o + 6 * r + c] += a[r] * b[c]
+
+
+@routine
+def drag_owes(kind, w, v, yw, yv, slope):
+    """What drag and tail force owe their coefficients, for φ = −⟨ŷ, wrench⟩ with the virtual twist (yw, yv), in axes of the body."""
+    s = np.sqrt(vdot(v, v))
+    add_outer(slope, W_LINEAR + 21, yv, v)
+    add_outer(slope, W_SQUARE + 21, vscale(s, yv), v)
+    if kind == 2:
+        add_outer(slope, W_LINEAR, yw, w)
+        add_outer(slope, W_LINEAR + 3, yw, v)
+        add_outer(slope, W_LINEAR + 18, yv, w)
+        add_outer(slope, W_SQUARE, vscale(s, yw), w)
+        add_outer(slope, W_SQUARE + 3, vscale(s, yw), v)
+        add_outer(slope, W_SQUARE + 18, vscale(s, yv), w)
+    slope[W_TAIL] += 0.5 * yv[0] * v[1] * v[1] - yv[1] * v[0] * v[1]
+    slope[W_TAIL + 1] += 0.5 * yv[0] * v[2] * v[2] - yv[2] * v[0] * v[2]
+
+
+@routine
+def current_owes(w, v, u, yw, yv, slope):
+    """What `current_wrench` owes the added mass, likewise; u is the current."""
+    wu, o = vcross(w, u), W_ADDED
+    add_outer(slope, o + 3, yw, wu)
+    add_outer(slope, o + 3, vcross(w, yw), u)
+    add_outer(slope, o + 18, vcross(u, yw), w)
+    add_outer(slope, o + 21, vadd(vcross(v, yw), vcross(w, yv)), u)
+    add_outer(slope, o + 21, vcross(u, yw), vsub(v, u))
+    add_outer(slope, o + 21, yv, wu)
+
+
+def water_owes(t, work, water, gain, common, q, v, u):
+    """What the fluid's forces owe their coefficients, masses and gravity; not where a body's frame is, nor the current."""
+    g = get3(work.gravity, N0)
+    current = get3(water.fluid, N0)
+    flows = current[0] != 0.0 or current[1] != 0.0 or current[2] != 0.0
+    for k in range(water.place.shape[0]):
+        i, kind = water.place[k, F_STEP], water.place[k, F_DRAG]
+        row, data, slope = work.state[i], water.data[k], gain.data[k]
+        R, x = frame_of(row, data)
+        yw, yv = get3(work.reverse[i], H_Y), get3(work.reverse[i], H_Y + 3)
+        y, F = buoyancy(data, g, R, x)
+        at = vadd(yv, vcross(yw, y))
+        slope[W_MASS] += vdot(g, at)
+        add3(slope, W_CENTRE, mtv(R, vcross(yw, F)))
+        add3(common.gravity, N0, vscale(data[W_MASS], at))
+        yw, yv = mtv(R, yw), mtv(R, vadd(yv, vcross(yw, x)))
+        if kind != 0:
+            angular, linear = relative_twist(row, R, x, current)
+            drag_owes(kind, angular, linear, yw, yv, slope)
+        if flows and water.place[k, F_ADDED] != 0:
+            w = get3(row, VE)
+            velocity = vadd(get3(row, VE + 3), vcross(w, x))
+            current_owes(mtv(R, w), mtv(R, velocity), mtv(R, current), yw, yv, slope)
+
+
+@unit(Water, tasks=(FORCES, MATRICES, ENERGY), reverse=water_owes)
 def fluid(task, t, work, water, space, q, v, u, out):
     """Forces of a fluid."""
     if task == FORCES:

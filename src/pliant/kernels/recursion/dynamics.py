@@ -6,6 +6,7 @@ from ..algebra.dual import (
     daxpy,
     dcross,
     dscale,
+    dual_dot,
     get3,
     get6,
     get9,
@@ -162,14 +163,6 @@ def project_rod(row, h, c, fc, phi, first, ranges, tau, col0):
         w = g2[comp]
         for k in range(ranges[RANGE + comp], ranges[RANGE + comp + 1]):
             tau[col0 + k] += u * phi[0, first + k] + w * phi[1, first + k]
-
-
-@inline
-def dual_dot(twist, wrench):
-    """Power of a wrench (dual form) on a twist."""
-    a, b = twist
-    f, m = wrench
-    return a[0] * m[0] + a[1] * m[1] + a[2] * m[2] + b[0] * f[0] + b[1] * f[1] + b[2] * f[2]
 
 
 @routine

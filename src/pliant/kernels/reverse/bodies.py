@@ -6,6 +6,8 @@ and acceleration, φ = m a·v̂ + ŵ·(Jα + ω×Jω).
 
 from ..._jit import inline, routine
 from ..algebra.dual import (
+    add3,
+    add6,
     dadd,
     daxpy,
     dcross,
@@ -24,21 +26,6 @@ from ..algebra.dual import (
 )
 from ..layout import AE, D_COM, D_M6, D_MASS, D_ROT, G_A, G_POSE, G_V, G_Y, H_Y, MASSLESS, PE, RE, RIGID, S_INERTIA, VE
 from ..recursion.dynamics import general_mv, sym_mv
-
-
-@inline
-def add6(row, o, x):
-    """Add a dual vector to six entries."""
-    for c in range(3):
-        row[o + c] += x[0][c]
-        row[o + 3 + c] += x[1][c]
-
-
-@inline
-def add3(row, o, x):
-    """Add to three entries."""
-    for c in range(3):
-        row[o + c] += x[c]
 
 
 @inline

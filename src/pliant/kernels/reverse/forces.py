@@ -5,6 +5,8 @@ Each force contributes φ = y·f, or φ = −⟨Ŷ, W⟩ for an applied wrench W
 
 from ..._jit import routine
 from ..algebra.dual import (
+    add3,
+    add6,
     dcross,
     dscale,
     get3,
@@ -28,7 +30,6 @@ from ..layout import D_ROW, G_POSE, G_V, G_Y, H_Y, K_ROW, RE, VE
 from ..loads.efforts import E_GAIN, E_INPUT, E_KD, E_KP, E_LIMIT, E_LOWER, E_Q, E_STOP, E_UPPER, E_V, beyond, effort
 from ..loads.internal import FIRST, deviation, spring
 from ..loads.wrenches import DIPOLE, IN_BODY, P_FORCE, P_INPUT, P_KIND, P_MOMENT, P_POS, P_ROT, P_STEP, wrench_at
-from .bodies import add3, add6
 
 # ---------------------------------------------------------------- resistance
 

@@ -6,10 +6,12 @@ come first, then twists and virtual twists, positions, and last the quaternions,
 
 from ..._jit import inline, routine
 from ..algebra.dual import (
+    add6,
     dadd,
     daxpy,
     dcross,
     dscale,
+    dual_dot,
     get3,
     get6,
     get9,
@@ -49,10 +51,8 @@ from ..layout import (
     XD1,
     XI1,
 )
-from ..recursion.dynamics import dual_dot
 from ..recursion.products import ZERO
 from ..recursion.spectral import eliminate_quaternions, get_quaternion
-from .bodies import add6
 from .strains import spread, virtual_strains
 
 NOTHING = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))

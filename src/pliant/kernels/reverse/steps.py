@@ -8,23 +8,20 @@ With g the start pose, u = Ad w, û = Ad ŵ and α the local twist, virtual twis
 
 from ..._jit import inline, routine
 from ..algebra.dual import (
+    add6,
     dadd,
     daxpy,
     dcross,
     dscale,
     dsub,
+    dual_dot,
     get3,
     get6,
     get9,
-    mm,
-    mtv,
     put6,
     rotate,
     rotate_back,
-    skew_diag,
     swap,
-    vcross,
-    vsub,
 )
 from ..algebra.exponential import tangent_apply, tangent_coefficients
 from ..algebra.pullback import tangent_pullback
@@ -61,9 +58,8 @@ from ..layout import (
     VE,
     Y_ROW,
 )
-from ..recursion.dynamics import dual_dot
+from ..loads.owing import owe_offset
 from ..recursion.forward import magnus
-from .bodies import add3, add6
 from .spectral import spectral_reverse, spectral_virtual
 from .strains import components, strain_reverse, virtual_rate, virtual_strains
 
@@ -147,21 +143,6 @@ def manifold_reverse(t, work, block, i, gp, fu, ga):
 
 
 @routine
-def place_reverse(parent, row, place, gp, slope):
-    """What is owed to the place of a block in its parent's frame.
-
-    A rotation gets the matrix G = ½ τ̂R, for which Σ G dR = τ·δ if dR = δ̂R.
-    """
-    Rp = get9(parent, RE)
-    f, m = gp
-    add3(slope, PLACE_P, mtv(Rp, f))
-    torque = mtv(Rp, vsub(m, vcross(get3(row, PS), f)))
-    G = mm(skew_diag(torque, 0.0), get9(place, PLACE_R))
-    for k in range(9):
-        slope[PLACE_R + k] += 0.5 * G[k]
-
-
-@routine
 def steps_reverse(t, work, block, gain):
     """All steps of a block one after another; returns what its start owes pose, twist, acceleration and virtual twist."""
     kind, first, parent = block[KIND], block[STEP0], block[PSTEP]
@@ -200,7 +181,8 @@ def block_reverse(t, work, b, gain):
     else:
         gp, gv, ga, gy = steps_reverse(t, work, block, gain)
     parent = block[PSTEP]
-    place_reverse(work.state[parent], work.state[block[STEP0]], t.place[b], gp, gain.place[b])
+    x = get3(work.state[block[STEP0]], PS)
+    owe_offset(work, parent, x, gp, t.place[b], PLACE_R, PLACE_P, gain.place[b])
     own = work.reverse[parent]
     add6(own, G_POSE, gp)
     add6(own, G_V, gv)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._jit import inline, routine
-from ..algebra.dual import dadd, daxpy, dcross, dscale, get6, swap
+from ..algebra.dual import add6, dadd, daxpy, dcross, dscale, dual_dot, get6, swap
 from ..layout import (
     COL0,
     D_C,
@@ -25,9 +25,7 @@ from ..layout import (
     XI2,
     Y_ROW,
 )
-from ..recursion.dynamics import dual_dot
 from ..recursion.products import ZERO
-from .bodies import add6
 
 ONE = np.int64(1)
 

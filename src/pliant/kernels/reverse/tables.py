@@ -3,6 +3,8 @@
 r is a sum of wrenches on steps, each projected with the step's Jacobian, so that φ = Σ ⟨Ŷ, W⟩ with the virtual twists
 Ŷ = J y, and of forces on coordinates. A forward pass finds poses, twists, accelerations and virtual twists of all steps; every
 wrench then says what it owes these and its own numbers, and one pass from the tips to the base sums it up.
+
+Constraints (lengths of tendons, rows of loops) may take part: with adjoints m and z in `Work.owed`, φ = yᵀr + mᵀe(q) + zᵀė(q, v).
 """
 
 from ..._jit import routine
@@ -17,10 +19,10 @@ from ..groups import (
     unpack_tendons,
     unpack_wrenches,
 )
-from ..layout import FW, G_A, G_POSE, G_Y, H_Y, NO, REVERSE_WIDTH, Y_ROW, YES
-from ..loads.tendons import set_plain_tensions
-from ..loads.together import ask_units_of, some_unit_knows
-from ..loads.units import FORCES, LENGTHS, MATRICES
+from ..layout import FW, G_A, G_POSE, G_Y, H_Y, MESSAGE_FORCES, NO, REVERSE_WIDTH, Y_ROW, YES
+from ..loads.tendons import T_DAMP, T_FORCE, T_STIFF, set_plain_tensions
+from ..loads.together import ask_units, ask_units_of, some_unit_knows
+from ..loads.units import FORCES, LENGTHS, MATRICES, REVERSE
 from ..recursion.forward import forward
 from .bodies import add_masses
 from .forces import effort_reverse, internal_reverse, matrix_reverse, wrench_reverse
@@ -63,17 +65,42 @@ def add_units(work, loads, q, v, u):
     ask_units_of(loads, MATRICES, NO, q, v, u, work.zero)
     put_wrenches(work)
     matrix_reverse(work)
-    ask_units_of(loads, FORCES, YES, q, v, u, work.zero)  # what else tendons owe is in `tendons`
+    ask_units_of(loads, FORCES, YES, q, v, u, work.zero)
     put_wrenches(work)
 
 
 @routine
-def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
-    """gradient += scale ∂(yᵀr)/∂F, F the packed real tables; `system.tables.covered` says where that is complete.
+def clear_owed(work):
+    """No constraint takes part."""
+    for k in range(work.owed.shape[0]):
+        for c in range(3):
+            work.owed[k, c] = 0.0
 
-    Gravity is `work.gravity`, whose derivative is that of `Tables.gravity`. work.products becomes scale times
-    y, (∂r/∂q)ᵀy, (∂r/∂v)ᵀy and (∂r/∂a)ᵀy; the first two are complete if no load couples steps in a way that is not covered,
-    and of spectral rods they are derivatives of r itself, not the collocated tangents of MATH §6.
+
+@routine
+def add_tendons(work, loads, q, v, u, y, rows, gradient):
+    """Tendons, whose tensions are known; with `rows` their lengths are constraints, too."""
+    ints, floats, _buffer = loads
+    if ints[HAS_TENDONS] == 0:
+        return
+    elastic = some_unit_knows(loads, LENGTHS)
+    if rows and not elastic:
+        for k in range(work.tension.shape[0]):
+            work.tension[k, T_STIFF] = 0.0
+            work.tension[k, T_DAMP] = 0.0
+    tendon_reverse(
+        unpack_tendons(ints, floats), work, q, v, u, y, elastic or rows, unpack_tendons(ints, gradient)
+    )  # fmt: skip
+
+
+@routine
+def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, rows, gradient):
+    """gradient += ∂φ/∂F with φ = scale yᵀr, F the packed real tables; `system.tables.covered` says where that is complete.
+
+    With `rows` the adjoints of constraints in work.owed take part, which is left with their virtual rates ė(q, scale y). Gravity is
+    `work.gravity`, whose derivative is that of `Tables.gravity`. work.products becomes scale y, and the derivatives of φ by q, v and a; the first two
+    are complete if no load couples steps in a way that is not covered, and of spectral rods they are those of r itself, not the collocated
+    tangents of MATH §6.
     """
     ints, floats, _buffer = loads
     gain = unpack_tables(ints, gradient)
@@ -81,13 +108,15 @@ def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
     start_sweep(work, y, scale)
     y = work.products[Y_ROW]
     virtual_motion(t, work, y)
+    if not rows:
+        clear_owed(work)
     if ints[HAS_TENDONS] > 0:
         set_plain_tensions(unpack_tendons(ints, floats), work, u)
     if some_unit_knows(loads, FORCES):
         add_units(work, loads, q, v, u)
-    if ints[HAS_TENDONS] > 0:
-        elastic = some_unit_knows(loads, LENGTHS)
-        tendon_reverse(unpack_tendons(ints, floats), work, q, v, u, y, elastic, unpack_tendons(ints, gradient))
+    work.message[MESSAGE_FORCES] = 1.0
+    ask_units(loads, REVERSE, q, v, u, gradient)
+    add_tendons(work, loads, q, v, u, y, rows, gradient)
     if ints[HAS_WRENCHES] > 0:
         wrench_reverse(unpack_wrenches(ints, floats), work, u, unpack_wrenches(ints, gradient))
     add_masses(t, work, gain)
@@ -99,3 +128,22 @@ def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, gradient):
     internal_reverse(c, work, q, v, y, unpack_internal(ints, gradient))
     if ints[HAS_EFFORTS] > 0:
         effort_reverse(unpack_efforts(ints, floats), q, v, u, y, unpack_efforts(ints, gradient), work.products)
+
+
+@routine
+def add_row_gradient(t, work, loads, q, v, u, gradient):
+    """The same for φ = mᵀe(q) + zᵀė(q, v) alone, with the adjoints in work.owed; work.products are its derivatives by q and v."""
+    ints = loads[0]
+    gain = unpack_tables(ints, gradient)
+    forward(t, q, v, work.zero, work)
+    start_sweep(work, work.zero, 0.0)
+    for i in range(work.reverse.shape[0]):
+        for k in range(G_POSE):
+            work.reverse[i, k] = 0.0
+    for k in range(work.tension.shape[0]):
+        work.tension[k, T_FORCE] = work.tension[k, T_STIFF] = work.tension[k, T_DAMP] = 0.0
+    work.message[MESSAGE_FORCES] = 0.0
+    ask_units_of(loads, REVERSE, YES, q, v, u, gradient)
+    add_tendons(work, loads, q, v, u, work.products[Y_ROW], YES, gradient)
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        block_reverse(t, work, b, gain)

@@ -8,6 +8,8 @@ import numpy as np
 
 from ..._jit import inline, routine
 from ..algebra.dual import (
+    add3,
+    add6,
     dadd,
     get3,
     get6,
@@ -56,7 +58,6 @@ from ..loads.tendons import (
     strain_at,
     strain_rate_at,
 )
-from .bodies import add3, add6
 
 
 @inline
@@ -99,7 +100,7 @@ def stretch_at(tendons, work, m):
 
 @routine
 def measure_virtual(tendons, work, q, y):
-    """Virtual rates ℓ̂ of the lengths, into work.virtual."""
+    """Virtual rates ℓ̂ of the lengths, into work.virtual and work.owed."""
     for k in range(tendons.law.shape[0]):
         work.virtual[k] = 0.0
     for m in range(tendons.node.shape[0]):
@@ -113,6 +114,15 @@ def measure_virtual(tendons, work, q, y):
         _a, _b, n, _size, virtual, _rate = stretch_at(tendons, work, m)
         k = tendons.segment[m, SEGMENT_TENDON]
         work.virtual[k] += tendons.value[k, V_FACTOR] * vdot(n, virtual)
+    for k in range(tendons.law.shape[0]):
+        work.owed[k, 2] = work.virtual[k]
+
+
+@routine
+def owes_length(work, k):
+    """What is owed to the length of tendon k and to its rate: by its own tension, and by constraints."""
+    row, owed, f = work.tension[k], work.owed[k], work.virtual[k]
+    return row[T_STIFF] * f + owed[0], row[T_DAMP] * f + owed[1]
 
 
 @routine
@@ -126,13 +136,14 @@ def elastic_reverse(tendons, work, u, gain):
             own[V_DAMP] += f * row[T_RATE]
             own[V_REST] -= f * row[T_STIFF]
             own[V_LENGTH] += f * row[T_STIFF]
+        own[V_LENGTH] += work.owed[k, 0]
 
 
 @routine
 def line_reverse(tendons, work, q, v, y, elastic, gain):
     """Stretches along rods."""
     for m in range(tendons.node.shape[0]):
-        if not pulled(tendons, work, m):
+        if not elastic and not pulled(tendons, work, m):
             continue
         node = tendons.node[m]
         xi, virtual = strain_at(tendons, m, q), combine(node, tendons.phi, y, node[N_V])
@@ -143,7 +154,10 @@ def line_reverse(tendons, work, q, v, y, elastic, gain):
         for p in range(node[N_FIRST], node[N_END]):
             k = tendons.point[p, L_TENDON]
             tension, weight = work.tension[k, T_FORCE] * work.factor[p], tendons.data[p, P_WEIGHT]
-            if tension == 0.0:
+            by_length, by_rate = 0.0, 0.0
+            if elastic:
+                by_length, by_rate = owes_length(work, k)
+            if tension == 0.0 and by_length == 0.0 and by_rate == 0.0:
                 continue
             d, n, size = direction(xi, tendons.data[p])
             e = vadd(virtual[1], vcross(virtual[0], d))
@@ -153,10 +167,6 @@ def line_reverse(tendons, work, q, v, y, elastic, gain):
             own[P_WEIGHT] += tension * vdot(n, e)
             turn = vcross(fn, virtual[0])
             if elastic:
-                by_length, by_rate = (
-                    work.tension[k, T_STIFF] * work.virtual[k],
-                    work.tension[k, T_DAMP] * work.virtual[k],
-                )
                 e = vadd(rate[1], vcross(rate[0], d))
                 rn = vscale(by_rate * weight, n)
                 z = vadd(z, vaxpy(by_length * weight, n, bent(by_rate * weight, size, n, e)))
@@ -177,11 +187,11 @@ def stretch_reverse(tendons, work, gain):
     for m in range(tendons.segment.shape[0]):
         k = tendons.segment[m, SEGMENT_TENDON]
         tension, factor = work.tension[k, T_FORCE], tendons.value[k, V_FACTOR]
-        if tension == 0.0:
+        by_length, by_rate = owes_length(work, k)
+        if tension == 0.0 and by_length == 0.0 and by_rate == 0.0:
             continue
         i, j = tendons.segment[m, SEGMENT_A], tendons.segment[m, SEGMENT_B]
         a, b, n, size, virtual, rate = stretch_at(tendons, work, m)
-        by_length, by_rate = work.tension[k, T_STIFF] * work.virtual[k], work.tension[k, T_DAMP] * work.virtual[k]
         gain.value[k, V_FACTOR] += tension * vdot(n, virtual) + by_length * size + by_rate * vdot(n, rate)
         fn, rn = vscale(tension * factor, n), vscale(by_rate * factor, n)
         z = vadd(bent(tension * factor, size, n, virtual), bent(by_rate * factor, size, n, rate))
@@ -198,7 +208,7 @@ def stretch_reverse(tendons, work, gain):
 
 @routine
 def tendon_reverse(tendons, work, q, v, u, y, elastic, gain):
-    """All tendons, whose tensions are known; `elastic` if some may depend on the motion, or leave their rods."""
+    """All tendons, whose tensions are known; `elastic` if some may depend on the motion, leave their rods, or are constrained."""
     if elastic:
         measure_virtual(tendons, work, q, y)
         elastic_reverse(tendons, work, u, gain)

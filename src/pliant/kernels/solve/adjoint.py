@@ -15,6 +15,7 @@ from ..._jit import routine
 from ..algebra.dual import vadd, vcross, vdot
 from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_TENDONS, HAS_WRENCHES, unpack_efforts, unpack_tendons
+from ..layout import NO
 from ..loads.efforts import E_GAIN, E_INPUT, E_V, effort
 from ..loads.tendons import L_TENDON, LAW_INPUT, N_END, N_FIRST, N_V, P_WEIGHT, combine, direction, strain_at
 from ..loads.together import input_columns, some_unit_knows
@@ -174,7 +175,7 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
 def sweep_at(here, tape, i, y, gradient):
     """gradient −= ∂(yᵀr)/∂tables at stage i; minus the products of y with the derivatives of r are in work.products."""
     q, v, a = tape.q[i], tape.v[i], tape.a[i]
-    add_table_gradient(here.t, here.work, here.c, here.loads, q, v, a, here.u, y, -1.0, gradient)
+    add_table_gradient(here.t, here.work, here.c, here.loads, q, v, a, here.u, y, -1.0, NO, gradient)
 
 
 @routine
