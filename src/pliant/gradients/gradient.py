@@ -103,7 +103,7 @@ class Adjoint:
 
     def __init__(self, run: Rollout, q: Array, v: Array) -> None:
         self._products = steps_known(run.system)
-        if len(run.system.tables.colloc) and not self._products:
+        if len(run.system.tables.colloc) and (not self._products or run.system.loop_rows):
             raise ValueError(
                 f"{run.system.name!r} has spectral rods together with loops, friction of tendons, contact between parts or loads of your own: its "
                 "derivatives would be inexact, since tangents of spectral rods are those of their collocation. Use integration='magnus'."
@@ -163,8 +163,9 @@ class Adjoint:
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
-        """For which tables the derivatives are known; none if tendons of prescribed length depend on them, too."""
-        return np.zeros(0, dtype=bool) if self.held else covered(self.run.system)
+        """For which tables the derivatives are known; none if constraints depend on them in steps whose derivatives are matrices."""
+        closed = self.held or bool(self.run.system.loop_rows)
+        return np.zeros(0, dtype=bool) if closed and not self._products else covered(self.run.system)
 
     def replayed(self, systems: list[System]) -> Array:
         """What the motion solved, with the tables of other systems and the states as they are, times the adjoints."""

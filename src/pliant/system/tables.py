@@ -20,7 +20,12 @@ from .workspace import AS_DESCRIBED, Given
 
 __all__ = ["covered", "steps_known", "table_gradient"]
 
-_WEIGHED = ("contact", "loops", "tendons", "water")  # families with units whose forces do not depend on gravity, or that say how
+_WEIGHED = (
+    "contact",
+    "loops",
+    "tendons",
+    "water",
+)  # families with units whose forces do not depend on gravity, or that say how
 
 
 def table_gradient(

@@ -143,11 +143,11 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
             solve_by_products(here, tape, lever, factors, i, held, g, w, Q, V)
         else:
             solve_backward(c, lever, g, w)
-            sweep_at(here, tape, i, w[:nv], lever.tables)
+            sweep_at(here, tape, i, w, NO, lever.tables)
             subtract_products(lever, w, Q, V)
+            if held:
+                subtract_rows(lever, w, Q, V)
         leave_adjoints(here, tape, lever, k, i, held, w)
-        if held:
-            subtract_rows(lever, w, Q, V)
     elif c.spatial.shape[0] > 0:  # it follows from the others
         set_chart(c, lever.moves[i], tape.rate[i], 0.0, lever.chart)
     clear_known(c, Q)
@@ -172,10 +172,16 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
 
 
 @routine
-def sweep_at(here, tape, i, y, gradient):
-    """gradient −= ∂(yᵀr)/∂tables at stage i; minus the products of y with the derivatives of r are in work.products."""
+def sweep_at(here, tape, i, w, held, gradient):
+    """gradient −= ∂(yᵀr)/∂tables at stage i for w = (y, z), with `held` also zᵀė; minus their derivatives by q, v, a are in work.products."""
+    work = here.work
     q, v, a = tape.q[i], tape.v[i], tape.a[i]
-    add_table_gradient(here.t, here.work, here.c, here.loads, q, v, a, here.u, y, -1.0, NO, gradient)
+    nv = v.shape[0]
+    if held:
+        for r in range(work.owed.shape[0]):
+            work.owed[r, 0] = 0.0
+            work.owed[r, 1] = -w[nv + r]
+    add_table_gradient(here.t, work, here.c, here.loads, q, v, a, here.u, w[:nv], -1.0, held, gradient)
 
 
 @routine
@@ -194,19 +200,19 @@ def solve_part(problem, lever, factors, held, g, x):
 
 @routine
 def solve_by_products(here, tape, lever, factors, i, held, g, w, Q, V):
-    """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products of y with the derivatives of r.
+    """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products with the derivatives of r and of constraints.
 
-    The matrix that was factored leaves out the chart of manifold joints, and has the tangents of the collocation for spectral rods: what
+    The matrix that was factored leaves out the chart of manifold joints and H, and has the tangents of the collocation for spectral rods: what
     is left of the equation, ``∂r/∂aᵀ y + g (∂r/∂vᵀ y + Gᵀ z) + g² Eᵀ (∂r/∂qᵀ y + Hᵀ z)``, is solved for again. Products come from the sweep
-    over the tables, which is linear in y, so that each part of the solution is swept once.
+    over the tables, which is linear in (y, z), so that each part of the solution is swept once.
     """
-    c, products = here.c, here.work.products
-    nv, m = tape.a.shape[1], lever.size.shape[0] if held else 0
-    rest, part, bent, turned = lever.vectors[9], lever.vectors[7], lever.vectors[10][:nv], lever.vectors[11][:nv]
+    c, products, owed = here.c, here.work.products, here.work.owed
+    nv = tape.a.shape[1]
+    rest, part, turned = lever.vectors[9], lever.vectors[7], lever.vectors[11][:nv]
     for j in range(w.shape[0]):
         rest[j] = w[j]
         w[j] = 0.0
-    exact = c.spatial.shape[0] == 0 and here.t.colloc.shape[0] == 0
+    exact = c.spatial.shape[0] == 0 and here.t.colloc.shape[0] == 0 and not held
     size, last = 0.0, np.inf
     for _ in range(REFINEMENTS):
         for j in range(w.shape[0]):
@@ -220,22 +226,17 @@ def solve_by_products(here, tape, lever, factors, i, held, g, w, Q, V):
         last, size = 0.5 * change, max(size, change)
         for j in range(w.shape[0]):
             w[j] += part[j]
-        sweep_at(here, tape, i, part[:nv], lever.tables)
+        sweep_at(here, tape, i, part, held, lever.tables)
         for j in range(nv):
             Q[j] += products[K_ROW, j]
             V[j] += products[D_ROW, j]
+            rest[j] += products[M_ROW, j] + g * products[D_ROW, j]
         if exact:
             break
-        for j in range(nv):
-            bent[j] = products[K_ROW, j]
-            rest[j] += products[M_ROW, j] + g * products[D_ROW, j]
-        for r in range(m):
-            G, H, z = lever.rows[STAGE_G, r], lever.rows[STAGE_H, r], part[nv + r]
-            for j in range(nv):
-                rest[nv + r] -= G[j] * part[j]
-                bent[j] -= H[j] * z
-                rest[j] -= g * G[j] * z
-        apply_transposed(c, lever.chart, TURN, 1.0, bent, turned)
+        if held:
+            for r in range(owed.shape[0]):
+                rest[nv + r] += owed[r, 2]
+        apply_transposed(c, lever.chart, TURN, 1.0, products[K_ROW], turned)
         solve_inverse(c, lever.chart, turned)
         for j in range(nv):
             rest[j] += g * g * turned[j]
@@ -294,7 +295,7 @@ def adjoint(problem, tape, rec, lever, factors, p):
         h = put_step(tape, rec, k)
         restore_step(problem, tape, rec, lever, k, h)
         held = holds(work)
-        together = p[MARCH_PRODUCTS] != 0.0 and (not held or problem.t.colloc.shape[0] > 0)
+        together = p[MARCH_PRODUCTS] != 0.0
         for j in range(nv):
             Q[j] = lever.q[k + 1, j]
             V[j] = lever.v[k + 1, j]

@@ -25,7 +25,7 @@ from .esdirk import begin_stage
 from .factors import factor_tangent
 from .record import SPARE_ROWS, STAGE_G, STAGE_H
 from .residual import residual_derivatives, residual_tangent
-from .settle import rows_at
+from .settle import put_rows, rows_at
 from .stages import put_stage, stage_problem
 
 ONE = np.int64(1)
@@ -153,7 +153,7 @@ def times_chart(c, chart, rows):
 def linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
     """Matrices of stage i of step k and the factors of its equations, into `lever`. Returns False if they are singular.
 
-    With `together` only the factors of their sum S, and with E = 1; without constraints those of S / g² in `factors`. The tape has the
+    With `together` only the factors of their sum S, with E = 1 and H = 0; without constraints those of S / g² in `factors`. The tape has the
     stages (`restore_step`).
     """
     work, c = problem.work, problem.c
@@ -162,7 +162,7 @@ def linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
     q, v, a = tape.q[i], tape.v[i], tape.a[i]
     if c.spatial.shape[0] > 0:
         set_chart(c, lever.moves[i], tape.rate[i], g, lever.chart)
-    if held:
+    if held and not together:
         rates_by_q(here, q, v, lever.rows[STAGE_H], lever)
         for j in range(u.shape[0]):
             u[j] = rec.inputs[k, i, j]  # tensions are changed there
@@ -175,9 +175,20 @@ def linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
         return factor_tangent(t, work, c, loads, fronts, q, v, a, u, tau, 1.0 / g, 1.0 / (g * g), r, factors)
     if together:
         residual_tangent(t, work, c, loads, q, v, a, u, tau, g * g, g, 1.0, r, lever.matrices[:1])
+        put_rows(here, q, v, lever.rows[STAGE_G])
+        choose_rows(c, work, lever.rows[STAGE_G])
+        clear_rows(lever.rows[STAGE_H])
     else:
         residual_derivatives(t, work, c, loads, q, v, a, u, tau, r, lever.matrices)
     return factor(c, work, lever, g, held, together)
+
+
+@routine
+def clear_rows(rows):
+    """Zeros."""
+    for k in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            rows[k, j] = 0.0
 
 
 @routine

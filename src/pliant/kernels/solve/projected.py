@@ -6,16 +6,21 @@
 import numpy as np
 
 from ..._jit import routine
+from ..groups import unpack_internal
+from ..layout import D_ROW, K_ROW
+from ..reverse.tables import add_row_gradient
 from ..slots import NEWTON_STEP
 from .chart import CARRY, TURN, apply_chart, apply_transposed, set_chart
 from .constraints import POSITIONS, RATES, solve_small
 from .esdirk import tell
 from .linearised import rates_by_q, stiffness_of
+from .prescribed import clear_known
 from .record import AFTER_G, AFTER_H, BEFORE_D, BEFORE_G
 from .rollout import put_step
-from .settle import counts, directions, rows_at
+from .settle import ROUNDS, counts, directions, rows_at, solve_weighed, weigh
 from .stages import ZERO, stage_problem
 
+ENOUGH = 1e-11  # of the adjoints: what a further round would add
 NO_FORCE, OF_VALUES, OF_RATES = np.int64(0), np.int64(1), np.int64(2)  # planes of `Lever.other`
 
 
@@ -37,42 +42,45 @@ def state_before(problem, tape, rec, k):
 @routine
 def linearise_projection(problem, tape, rec, lever, k, i):
     """G, D, G₁, H₁, the chart of the move and ∂(Gᵀμ)/∂q, ∂(Gᵀν)/∂q of the projection of state k, from stage i of the tape."""
-    work, c = problem.work, problem.c
     here = stage_problem(problem, tape, i)
     q, v = tape.q[i], tape.v[i]
     rates_by_q(here, rec.q[k], rec.v[k], lever.rows[AFTER_H], lever)
     rows_at(here, rec.q[k], rec.v[k], lever.rows[AFTER_G])
     for plane in range(3):
         stiffness_of(here, q, rec.push[k, max(plane - 1, 0)], 1.0 if plane > 0 else 0.0, lever.other[plane : plane + 1])
+    directions(here, q, v, lever.rows[BEFORE_G], lever.rows[BEFORE_D])
+    chart_of_move(here, rec, lever, k)
+
+
+@routine
+def chart_of_move(here, rec, lever, k):
+    """The chart of the displacement by the projection of state k."""
+    work, c = here.work, here.c
+    if c.spatial.shape[0] == 0:
+        return
     D, move = lever.rows[BEFORE_D], work.newton[NEWTON_STEP]
-    directions(here, q, v, lever.rows[BEFORE_G], D)
     for j in range(move.shape[0]):
         move[j] = 0.0
         for r in range(D.shape[0]):
             move[j] += rec.push[k, 0, r] * D[r, j]
-    if c.spatial.shape[0] > 0:
-        set_chart(c, move, work.zero, 0.0, lever.chart)
+    set_chart(c, move, work.zero, 0.0, lever.chart)
 
 
 @routine
-def bend(lever, plane, x, transposed, out):
-    """out = ∂(Gᵀμ)/∂q x, or its transposed; plane says which multipliers."""
+def bend(lever, plane, x, out):
+    """out = ∂(Gᵀμ)/∂q x; plane says which multipliers."""
     K0, K = lever.other[NO_FORCE], lever.other[plane]
     n = K.shape[0]
     for i in range(n):
         out[i] = 0.0
     for i in range(n):
         for j in range(n):
-            d = K[i, j] - K0[i, j]
-            if transposed:
-                out[j] += d * x[i]
-            else:
-                out[i] += d * x[j]
+            out[i] += (K[i, j] - K0[i, j]) * x[j]
 
 
 @routine
-def small_solve(problem, lever, level, transposed, rhs, out):
-    """Solve (G₁ Tᵣ D) out = rhs (m,), or with the transposed matrix, for the rows that take part; Tᵣ only for values. Others are zero."""
+def small_solve(problem, lever, level, rhs, out):
+    """Solve (G₁ Tᵣ D) out = rhs (m,) for the rows that take part; Tᵣ only for values. Others are zero."""
     work, c = problem.work, problem.c
     A, G, D = work.schur, lever.rows[AFTER_G], lever.rows[BEFORE_D]
     m, nv = G.shape[0], G.shape[1]
@@ -85,15 +93,14 @@ def small_solve(problem, lever, level, transposed, rhs, out):
         for j in range(m):
             if not (choice[j] > 0.0 and counts(work, j, level)):
                 continue
-            d, row = (k, j) if transposed else (j, k)
             if level == POSITIONS:
-                apply_chart(c, lever.chart, TURN, 1.0, D[d], turned[:nv])
+                apply_chart(c, lever.chart, TURN, 1.0, D[j], turned[:nv])
             else:
                 for i in range(nv):
-                    turned[i] = D[d, i]
+                    turned[i] = D[j, i]
             A[rank, column] = 0.0
             for i in range(nv):
-                A[rank, column] += G[row, i] * turned[i]
+                A[rank, column] += G[k, i] * turned[i]
             column += 1
         A[rank, m] = rhs[k]
         rank += 1
@@ -116,48 +123,101 @@ def dot(x, y, n):
 
 
 @routine
+def sweep_rows(here, q, v, level, x, scale, gradient):
+    """gradient += ∂φ/∂tables of φ = scale xᵀe or scale xᵀė at (q, v); its derivatives by q and v are in work.products, zero for what is prescribed."""
+    t, work, c, loads, _fronts, u, _tau = here
+    for r in range(work.owed.shape[0]):
+        work.owed[r, 0] = scale * x[r] if level == POSITIONS else 0.0
+        work.owed[r, 1] = scale * x[r] if level == RATES else 0.0
+    add_row_gradient(t, work, loads, q, v, u, gradient)
+    clear_known(c, work.products[K_ROW])
+    clear_known(c, work.products[D_ROW])
+
+
+@routine
+def weigh_back(here, lever, q, v, level, lq, lv, z):
+    """Adjoints z (m,) of what a projection keeps: ``(G₁ D)ᵀ z = Dᵀ v̄`` (or Tᵣ D and q̄ for values), and their products taken from (q̄, v̄).
+
+    G₁, at the state (q, v) behind it, differs little from the G of D: their matrix is that of the projection itself, and what is left
+    over is solved for again.
+    """
+    work, c = here.work, here.c
+    G, D, products = lever.rows[BEFORE_G], lever.rows[BEFORE_D], work.products
+    m, nv = D.shape[0], D.shape[1]
+    x, part = lever.vectors[7][:nv], lever.vectors[8][:m]
+    rank = weigh(work, level, G, D)
+    size, last = 0.0, np.inf
+    for r in range(m):
+        z[r] = 0.0
+    for _ in range(ROUNDS):
+        if level == POSITIONS:
+            apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
+        else:
+            for j in range(nv):
+                x[j] = lv[j]
+        for r in range(m):
+            part[r] = dot(D[r], x, nv)
+        solve_weighed(work, level, rank, part)
+        change = 0.0
+        for r in range(m):
+            change = max(change, abs(part[r]))
+        if not change < last or change <= ENOUGH * size:  # rounding
+            break
+        last, size = 0.5 * change, max(size, change)
+        for r in range(m):
+            z[r] += part[r]
+        sweep_rows(here, q, v, level, part, -1.0, lever.tables)
+        for j in range(nv):
+            lq[j] += products[K_ROW, j]
+            lv[j] += products[D_ROW, j]
+
+
+@routine
+def bend_back(here, lever, q, push, along, x, slope):
+    """q̄ += ∂(Gᵀμ)/∂qᵀ W ā, into x (nv,), for the multipliers μ = push of a projection and what is owed to its moves; slope is that of the scales in W."""
+    c, products = here.c, here.work.products
+    moved = False
+    for r in range(push.shape[0]):
+        moved = moved or push[r] != 0.0
+    if not moved:
+        return
+    y = lever.vectors[8][: x.shape[0]]
+    for j in range(x.shape[0]):
+        y[j] = c.scale[j] * c.scale[j] * along[j] if c.known[j] == 0 else 0.0
+    sweep_rows(here, q, y, RATES, push, 1.0, lever.tables)
+    for j in range(x.shape[0]):
+        x[j] += products[K_ROW, j]
+        slope[j] += 2.0 * along[j] * c.scale[j] * products[D_ROW, j]
+
+
+@routine
 def project_back(problem, tape, rec, lever, k, lq, lv):
     """Derivatives (lq, lv) by state k after its projection become those by the state before it; adjoints into `lever`.
 
-    With the transposed equations: ``z = (G₁D)⁻ᵀ Dᵀ v̄``, ``v̄ ← v̄ − G₁ᵀ z``, ``q̄ ← q̄ − H₁ᵀ z``, and likewise for values.
+    With the transposed equations: ``z = (G₁D)⁻ᵀ Dᵀ v̄``, ``v̄ ← v̄ − G₁ᵀ z``, ``q̄ ← q̄ − H₁ᵀ z``, and likewise for values. All products come from
+    sweeps over the tables.
     """
     c = problem.c
     nv = lq.shape[0]
     i = state_before(problem, tape, rec, k)
-    linearise_projection(problem, tape, rec, lever, k, i)
-    G1, H1, D = lever.rows[AFTER_G], lever.rows[AFTER_H], lever.rows[BEFORE_D]
-    m = G1.shape[0]
-    rhs, w, x, y = lever.vectors[5], lever.vectors[6][:nv], lever.vectors[7][:nv], lever.vectors[8][:nv]
-    z = lever.rate[k]
-    for r in range(m):
-        rhs[r] = dot(D[r], lv, nv)
-    small_solve(problem, lever, RATES, True, rhs, z)
-    for r in range(m):
-        for j in range(nv):
-            lv[j] -= z[r] * G1[r, j]
-            lq[j] -= z[r] * H1[r, j]
+    here = stage_problem(problem, tape, i)
+    q, v = tape.q[i], tape.v[i]
+    directions(here, q, v, lever.rows[BEFORE_G], lever.rows[BEFORE_D])
+    chart_of_move(here, rec, lever, k)
+    slope = unpack_internal(problem.loads[0], lever.tables).scale
+    weigh_back(here, lever, rec.q[k], rec.v[k], RATES, lq, lv, lever.rate[k])
     for j in range(nv):
         lever.along[k, 1, j] = lv[j]
-    z = lever.value[k]
-    apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
-    for r in range(m):
-        rhs[r] = dot(D[r], x, nv)
-    small_solve(problem, lever, POSITIONS, True, rhs, z)
-    for r in range(m):
-        for j in range(nv):
-            lq[j] -= z[r] * G1[r, j]
+    weigh_back(here, lever, rec.q[k], rec.v[k], POSITIONS, lq, lv, lever.value[k])
+    x = lever.vectors[7][:nv]
     apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
     for j in range(nv):
         lever.along[k, 0, j] = x[j]
-    apply_transposed(c, lever.chart, CARRY, 1.0, lq, w)
+    apply_transposed(c, lever.chart, CARRY, 1.0, lq, x)
     for j in range(nv):
-        lq[j] = w[j]
+        lq[j] = x[j]
     for plane in range(2):
-        for j in range(nv):
-            x[j] = c.scale[j] * c.scale[j] * lever.along[k, plane, j] if c.known[j] == 0 else 0.0
-        bend(lever, OF_VALUES + plane, x, True, y)
-        for j in range(nv):
-            lq[j] += y[j] if c.known[j] == 0 else 0.0
+        bend_back(here, lever, q, rec.push[k, plane], lever.along[k, plane], lq, slope)
 
 
 @routine
@@ -172,8 +232,8 @@ def project_forward(problem, lever, close, more, dq, dv):
     m = G1.shape[0]
     rhs, mu = lever.vectors[5], lever.vectors[4]
     w, x, y = lever.vectors[6][:nv], lever.vectors[7][:nv], lever.vectors[8][:nv]
-    bend(lever, OF_RATES, dq, False, w)
-    bend(lever, OF_VALUES, dq, False, x)
+    bend(lever, OF_RATES, dq, w)
+    bend(lever, OF_VALUES, dq, x)
     for j in range(nv):
         free = 0.0 if c.known[j] == 1 else c.scale[j] * c.scale[j]
         dv[j] += free * w[j] + more[1, j]
@@ -184,14 +244,14 @@ def project_forward(problem, lever, close, more, dq, dv):
         dq[j] = w[j] + y[j]
     for r in range(m):
         rhs[r] = -dot(G1[r], dq, nv) - close[0, r]
-    small_solve(problem, lever, POSITIONS, False, rhs, mu)
+    small_solve(problem, lever, POSITIONS, rhs, mu)
     for r in range(m):
         apply_chart(c, lever.chart, TURN, 1.0, D[r], y)
         for j in range(nv):
             dq[j] += mu[r] * y[j]
     for r in range(m):
         rhs[r] = -dot(G1[r], dv, nv) - dot(H1[r], dq, nv) - close[1, r]
-    small_solve(problem, lever, RATES, False, rhs, mu)
+    small_solve(problem, lever, RATES, rhs, mu)
     for r in range(m):
         for j in range(nv):
             dv[j] += mu[r] * D[r, j]

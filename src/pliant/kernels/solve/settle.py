@@ -24,10 +24,17 @@ CLOSED = 1e-14  # m, rad: nothing to be gained by another round
 @routine
 def rows_at(problem, q, v, G):
     """Derivatives of all constraints at (q, v) into G (m, nv), zero for what is prescribed; also their values and rates."""
-    t, work, c, loads, _fronts, u, _tau = problem
-    n = work.hold.shape[0]
+    t, work = problem.t, problem.work
     forward(t, q, v, work.zero, work)
     all_columns(t, work, ONE, 1.0, 0.0, 0.0)
+    put_rows(problem, q, v, G)
+
+
+@routine
+def put_rows(problem, q, v, G):
+    """The same where the forward pass has been done and the columns of the steps are known."""
+    _t, work, c, loads, _fronts, u, _tau = problem
+    n = work.hold.shape[0]
     tendon_lengths(work, loads, q, v, u, G[:n])
     loop_closure(loads, q, v, u, G[n:])
     for k in range(n):
@@ -98,15 +105,25 @@ def multipliers(problem, q, v, level, rank, push):
     else:
         forward(t, q, v, work.zero, work)
         loop_values(loads, q, v, u, work.zero)
-    A, choice = work.schur, work.schur[m]
-    worst, row = 0.0, 0
+    worst, choice = 0.0, work.schur[m]
     for k in range(m):
-        if choice[k] == 0.0 or not counts(work, k, level):
-            continue
-        gap = misfit(work, k, level)
-        worst = max(worst, abs(gap))
-        if choice[k] > 0.0:
-            A[row, m] = gap
+        push[k] = 0.0
+        if choice[k] != 0.0 and counts(work, k, level):
+            push[k] = -misfit(work, k, level)
+            worst = max(worst, abs(push[k]))
+    solve_weighed(work, level, rank, push)
+    return worst
+
+
+@routine
+def solve_weighed(work, level, rank, x):
+    """x (m,) becomes (G W Gᵀ)⁻¹ x for the rows that take part, with the factor that `weigh` left; zero for others."""
+    A, m = work.schur, x.shape[0]
+    choice = A[m]
+    row = 0
+    for k in range(m):
+        if choice[k] > 0.0 and counts(work, k, level):
+            A[row, m] = x[k]
             row += 1
     for i in range(rank):
         for j in range(i):
@@ -118,11 +135,10 @@ def multipliers(problem, q, v, level, rank, push):
         A[i, m] /= A[i, i]
     row = 0
     for k in range(m):
-        push[k] = 0.0
+        x[k] = 0.0
         if choice[k] > 0.0 and counts(work, k, level):
-            push[k] = -A[row, m]
+            x[k] = A[row, m]
             row += 1
-    return worst
 
 
 @routine
