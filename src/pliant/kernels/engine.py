@@ -182,7 +182,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
         residual_tangent(t, work, c, loads, q, v, a, u, tau, cq, cv, ca, v1, S)
         return CONVERGED
     if job == TABLES:
-        add_table_gradient(t, work, c, loads, q, v, a, u, a1, 1.0, p[OPTION_ROWS] != 0.0, tape)
+        add_table_gradient(t, work, c, loads, q, v, a, u, a1, 1.0, p[OPTION_ROWS] != 0.0, NO, tape)
         return CONVERGED
     problem = Problem(t, work, c, loads, unpack_fronts(ints, floats), u, tau)
     if job == BALANCE:

@@ -159,6 +159,9 @@ class Work(NamedTuple):
     newton: F2  # (5, nv) scratch of the solvers
     sums: F1  # (12,) see `kinematics.totals`
     reverse: F2  # (steps + 1, REVERSE_WIDTH) scratch of `reverse`
+    applied: (
+        F2  # (steps + 1, 6) likewise: wrenches of units that do not say themselves what they owe steps, in dual form
+    )
     virtual: F1  # (tendons,) likewise: virtual rates of lengths
     products: F2  # (4, nv) y and the products Kᵀy, Dᵀy, My that `reverse` leaves
     owed: F2  # (tendons + loop rows, 3) adjoints of values and of rates of constraints, and virtual rates, see `reverse.tables`
@@ -231,6 +234,7 @@ def make_work(
         newton=zeros(5, nv),
         sums=zeros(12),
         reverse=zeros(steps + 1, REVERSE_WIDTH),
+        applied=zeros(steps + 1, 6),
         virtual=zeros(tendons),
         products=zeros(4, nv),
         owed=zeros(tendons + loop_rows, 3),

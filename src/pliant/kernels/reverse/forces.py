@@ -170,10 +170,10 @@ def wrench_reverse(wrenches, work, u, gain):
 
 @routine
 def matrix_reverse(work):
-    """Loads of units on single steps, by their wrenches in `state`, and matrices K and N: δf = δ×f + K δ + N (δV − δ×V)."""
+    """Loads of units on single steps, by their wrenches in `applied`, and matrices K and N: δf = δ×f + K δ + N (δV − δ×V)."""
     for i in range(work.reverse.shape[0] - 1):
         row, own = work.state[i], work.reverse[i]
-        W, Y, V = get6(own, G_Y), get6(own, H_Y), get6(row, VE)
+        W, Y, V = get6(work.applied[i], FIRST), get6(own, H_Y), get6(row, VE)
         K, N = work.load[i], work.bias[i]
         y = (Y[0][0], Y[0][1], Y[0][2], Y[1][0], Y[1][1], Y[1][2])
         add6(own, G_POSE, dcross(W, Y))

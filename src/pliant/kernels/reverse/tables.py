@@ -7,6 +7,8 @@ wrench then says what it owes these and its own numbers, and one pass from the t
 Constraints (lengths of tendons, rows of loops) may take part: with adjoints m and z in `Work.owed`, φ = yᵀr + mᵀe(q) + zᵀė(q, v).
 """
 
+import numpy as np
+
 from ..._jit import routine
 from ..algebra.dual import get6, put6, swap
 from ..groups import (
@@ -29,6 +31,8 @@ from .forces import effort_reverse, internal_reverse, matrix_reverse, wrench_rev
 from .steps import block_reverse, virtual_motion
 from .tendons import tendon_reverse
 
+FIRST = np.int64(0)
+
 
 @routine
 def start_sweep(work, y, scale):
@@ -46,15 +50,8 @@ def start_sweep(work, y, scale):
 
 
 @routine
-def put_wrenches(work):
-    """The wrenches of units in `state` are what virtual twists are owed, so far."""
-    for i in range(work.state.shape[0] - 1):
-        put6(work.reverse[i], G_Y, swap(get6(work.state[i], FW)))
-
-
-@routine
-def add_units(work, loads, q, v, u):
-    """Wrenches of units, and what they owe the steps on which they act."""
+def ask_for_wrenches(work, loads, q, v, u):
+    """Wrenches of units and their matrices K and N, into `state`, `load` and `bias`; those of single steps also into `applied`."""
     for i in range(work.state.shape[0]):
         for c in range(6):
             work.state[i, FW + c] = 0.0
@@ -63,10 +60,17 @@ def add_units(work, loads, q, v, u):
                 work.bias[i, r, c] = 0.0
     ask_units_of(loads, FORCES, NO, q, v, u, work.zero)
     ask_units_of(loads, MATRICES, NO, q, v, u, work.zero)
-    put_wrenches(work)
-    matrix_reverse(work)
+    for i in range(work.state.shape[0] - 1):
+        put6(work.applied[i], FIRST, swap(get6(work.state[i], FW)))
     ask_units_of(loads, FORCES, YES, q, v, u, work.zero)
-    put_wrenches(work)
+
+
+@routine
+def add_units(work):
+    """What wrenches of units owe virtual twists, and those of single steps their steps."""
+    matrix_reverse(work)
+    for i in range(work.state.shape[0] - 1):
+        put6(work.reverse[i], G_Y, swap(get6(work.state[i], FW)))
 
 
 @routine
@@ -94,26 +98,30 @@ def add_tendons(work, loads, q, v, u, y, rows, gradient):
 
 
 @routine
-def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, rows, gradient):
+def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, rows, again, gradient):
     """gradient += ∂φ/∂F with φ = scale yᵀr, F the packed real tables; `system.tables.covered` says where that is complete.
 
     With `rows` the adjoints of constraints in work.owed take part, which is left with their virtual rates ė(q, scale y). Gravity is
     `work.gravity`, whose derivative is that of `Tables.gravity`. work.products becomes scale y, and the derivatives of φ by q, v and a; the first two
     are complete if no load couples steps in a way that is not covered, and of spectral rods they are those of r itself, not the collocated
-    tangents of MATH §6.
+    tangents of MATH §6. With `again` the last sweep in this workspace was at the same state, so that poses and wrenches are known.
     """
     ints, floats, _buffer = loads
     gain = unpack_tables(ints, gradient)
-    forward(t, q, v, a, work)
+    pushed = some_unit_knows(loads, FORCES)
+    if not again:
+        forward(t, q, v, a, work)
+        if ints[HAS_TENDONS] > 0:
+            set_plain_tensions(unpack_tendons(ints, floats), work, u)
+        if pushed:
+            ask_for_wrenches(work, loads, q, v, u)
     start_sweep(work, y, scale)
     y = work.products[Y_ROW]
     virtual_motion(t, work, y)
     if not rows:
         clear_owed(work)
-    if ints[HAS_TENDONS] > 0:
-        set_plain_tensions(unpack_tendons(ints, floats), work, u)
-    if some_unit_knows(loads, FORCES):
-        add_units(work, loads, q, v, u)
+    if pushed:
+        add_units(work)
     work.message[MESSAGE_FORCES] = 1.0
     ask_units(loads, REVERSE, q, v, u, gradient)
     add_tendons(work, loads, q, v, u, y, rows, gradient)

@@ -15,7 +15,7 @@ from ..._jit import routine
 from ..algebra.dual import vadd, vcross, vdot
 from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_TENDONS, HAS_WRENCHES, unpack_efforts, unpack_tendons
-from ..layout import NO
+from ..layout import NO, YES
 from ..loads.efforts import E_GAIN, E_INPUT, E_V, effort
 from ..loads.tendons import L_TENDON, LAW_INPUT, N_END, N_FIRST, N_V, P_WEIGHT, combine, direction, strain_at
 from ..loads.together import input_columns, some_unit_knows
@@ -23,7 +23,7 @@ from ..loads.units import INPUTS
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
 from ..reverse.tables import add_table_gradient
-from ..slots import HOLD_ACTIVE, MARCH_PRODUCTS, MARCH_STEPS
+from ..slots import HOLD_ACTIVE, MARCH_FACTORED, MARCH_FACTORISATIONS, MARCH_ITERATIONS, MARCH_PRODUCTS, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_transposed, set_chart
 from .constraints import holds
 from .factors import solve_transposed
@@ -37,7 +37,12 @@ from .stages import stage_problem
 
 ONE = np.int64(1)
 K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
-REFINEMENTS, ENOUGH = 20, 1e-10
+REFINEMENTS, ENOUGH = 20, 1e-9
+# factors are kept for robots of so many degrees of freedom (for smaller ones they cost as much as two or three sweeps), while a stage takes no more than so
+# many sweeps with them
+KEEP, MOST = 32, 7
+# whose factors a stage is solved with: of another stage, its own, or those of all its matrices
+OTHERS, OWN, ALL = 0, 1, 2
 
 
 @routine
@@ -120,7 +125,7 @@ def solve_inverse(c, chart, x):
 
 
 @routine
-def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
+def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V, p):
     """Backwards through stage i: from (Q̄, V̄), which are changed, to what stands before it. Returns False if it is singular.
 
     With `together` the products of the stage's derivatives come from the sweep over the tables, and only their sum is a matrix.
@@ -131,19 +136,24 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
     A, K = lever.back[0, i], lever.back[1, i]
     part, x, w = lever.vectors[2][:nv], lever.vectors[3][:nv], lever.vectors[4]
     if g > 0.0:
-        if not linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
-            return False
+        here = stage_problem(problem, tape, i)
+        if c.spatial.shape[0] > 0:
+            set_chart(c, lever.moves[i], tape.rate[i], g, lever.chart)
+        for j in range(problem.work.multiplier.shape[0]):
+            problem.work.multiplier[j] = rec.force[k, i, j]
         chart_part(c, lever.chart, Q, K, part, x)
         for j in range(nv):
             w[j] = A[j] + g * (V[j] + part[j] + g * x[j])
         for r in range(lever.size.shape[0]):
             w[nv + r] = 0.0
-        here = stage_problem(problem, tape, i)
         if together:
-            solve_by_products(here, tape, lever, factors, i, held, g, w, Q, V)
+            if not solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V, p):
+                return False
         else:
+            if not linearise(problem, tape, rec, lever, factors, k, i, g, held, NO):
+                return False
             solve_backward(c, lever, g, w)
-            sweep_at(here, tape, i, w, NO, lever.tables)
+            sweep_at(here, tape, i, w, NO, NO, lever.tables)
             subtract_products(lever, w, Q, V)
             if held:
                 subtract_rows(lever, w, Q, V)
@@ -172,7 +182,7 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
 
 
 @routine
-def sweep_at(here, tape, i, w, held, gradient):
+def sweep_at(here, tape, i, w, held, again, gradient):
     """gradient −= ∂(yᵀr)/∂tables at stage i for w = (y, z), with `held` also zᵀė; minus their derivatives by q, v, a are in work.products."""
     work = here.work
     q, v, a = tape.q[i], tape.v[i], tape.a[i]
@@ -181,14 +191,33 @@ def sweep_at(here, tape, i, w, held, gradient):
         for r in range(work.owed.shape[0]):
             work.owed[r, 0] = 0.0
             work.owed[r, 1] = -w[nv + r]
-    add_table_gradient(here.t, work, here.c, here.loads, q, v, a, here.u, w[:nv], -1.0, held, gradient)
+    add_table_gradient(here.t, work, here.c, here.loads, q, v, a, here.u, w[:nv], -1.0, held, again, gradient)
 
 
 @routine
-def solve_part(problem, lever, factors, held, g, x):
-    """x (nv + m,) becomes the solution of the transposed equations of a stage with the factors that `linearise` left."""
+def extrapolate(rec, lever, k, i, out):
+    """Adjoints (y, z) of stage i from those of the same stage in the steps that follow, if these are as long; returns whether there are any."""
+    n, nv = rec.a.shape[0], rec.a.shape[2]
+    h, m = rec.t[k + 1] - rec.t[k], 0
+    while m < 3 and k + m + 2 <= n and abs(rec.t[k + m + 2] - rec.t[k + m + 1] - h) <= 1e-9 * h:
+        m += 1
+    f1, f2, f3 = (3.0, -3.0, 1.0) if m == 3 else (2.0, -1.0, 0.0) if m == 2 else (1.0, 0.0, 0.0)
+    if m == 0:
+        return False
+    a, b, c = k + 1, k + min(m, 2), k + m
+    for j in range(out.shape[0]):
+        if j < nv:
+            out[j] = f1 * lever.y[a, i, j] + f2 * lever.y[b, i, j] + f3 * lever.y[c, i, j]
+        else:
+            out[j] = f1 * lever.z[a, i, j - nv] + f2 * lever.z[b, i, j - nv] + f3 * lever.z[c, i, j - nv]
+    return True
+
+
+@routine
+def solve_part(problem, lever, factors, whole, g, x):
+    """x (nv + m,) becomes the solution of the transposed equations of a stage with the factors that `linearise` left; `whole`: those of all equations."""
     c = problem.c
-    if held:
+    if whole:
         solve_backward(c, lever, g, x)
         return
     y = x[: c.scale.shape[0]]
@@ -199,47 +228,90 @@ def solve_part(problem, lever, factors, held, g, x):
 
 
 @routine
-def solve_by_products(here, tape, lever, factors, i, held, g, w, Q, V):
-    """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products with the derivatives of r and of constraints.
+def largest(x, scale):
+    """Largest |x / scale|."""
+    size = 0.0
+    for j in range(scale.shape[0]):
+        size = max(size, abs(x[j] / scale[j]))
+    return size
 
-    The matrix that was factored leaves out the chart of manifold joints and H, and has the tangents of the collocation for spectral rods: what
-    is left of the equation, ``∂r/∂aᵀ y + g (∂r/∂vᵀ y + Gᵀ z) + g² Eᵀ (∂r/∂qᵀ y + Hᵀ z)``, is solved for again. Products come from the sweep
-    over the tables, which is linear in (y, z), so that each part of the solution is swept once.
+
+@routine
+def take_part(here, tape, lever, i, held, again, g, w, Q, V):
+    """Add a part of the solution to w, its products to (Q̄, V̄), and take it from what is left of the equation.
+
+    That is ``∂r/∂aᵀ y + g (∂r/∂vᵀ y + Gᵀ z) + g² Eᵀ (∂r/∂qᵀ y + Hᵀ z)`` and ``G y``, by the sweep over the tables.
     """
     c, products, owed = here.c, here.work.products, here.work.owed
     nv = tape.a.shape[1]
     rest, part, turned = lever.vectors[9], lever.vectors[7], lever.vectors[11][:nv]
     for j in range(w.shape[0]):
+        w[j] += part[j]
+    sweep_at(here, tape, i, part, held, again, lever.tables)
+    for j in range(nv):
+        Q[j] += products[K_ROW, j]
+        V[j] += products[D_ROW, j]
+        turned[j] = products[K_ROW, j]
+        rest[j] += products[M_ROW, j] + g * products[D_ROW, j]
+    if held:
+        for r in range(owed.shape[0]):
+            rest[nv + r] += owed[r, 2]
+    if c.spatial.shape[0] > 0:
+        apply_transposed(c, lever.chart, TURN, 1.0, products[K_ROW], turned)
+        solve_inverse(c, lever.chart, turned)
+    for j in range(nv):
+        rest[j] += g * g * turned[j]
+
+
+@routine
+def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V, p):
+    """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products with the derivatives of r and of constraints.
+
+    As in the steps themselves, factors are kept while what is left of the equation falls fast enough: they are of another stage, and leave
+    out the chart of manifold joints and H. Then those of this stage, and last those of all its matrices. Products come from the sweep over
+    the tables, which is linear in (y, z), so that each part of the solution is swept once. Returns False if it is singular.
+    """
+    here, c = stage_problem(problem, tape, i), problem.c
+    nv = c.scale.shape[0]
+    rest, part = lever.vectors[9], lever.vectors[7]
+    for j in range(w.shape[0]):
         rest[j] = w[j]
         w[j] = 0.0
-    exact = c.spatial.shape[0] == 0 and here.t.colloc.shape[0] == 0 and not held
-    size, last = 0.0, np.inf
+    direct = c.spatial.shape[0] == 0 and problem.t.colloc.shape[0] == 0 and not held
+    level = OTHERS if abs(p[MARCH_FACTORED] - g) <= 1e-12 * g else OWN
+    again, last, sweeps = NO, np.inf, 0
+    if level == OTHERS and extrapolate(rec, lever, k, i, part):
+        take_part(here, tape, lever, i, held, NO, g, w, Q, V)
+        again, sweeps = YES, 1
+    if level == OWN and not linearise(problem, tape, rec, lever, factors, k, i, g, held, YES):
+        return False
     for _ in range(REFINEMENTS):
         for j in range(w.shape[0]):
             part[j] = rest[j]
-        solve_part(here, lever, factors, held, g, part)
-        change = 0.0
-        for j in range(nv):
-            change = max(change, abs(part[j] / c.scale[j]))
-        if not change < last or change <= ENOUGH * size:  # rounding
+        solve_part(here, lever, factors, held or level == ALL, g, part)
+        change, size = largest(part, c.scale), largest(w, c.scale)
+        if change <= ENOUGH * size:
             break
-        last, size = 0.5 * change, max(size, change)
-        for j in range(w.shape[0]):
-            w[j] += part[j]
-        sweep_at(here, tape, i, part, held, lever.tables)
-        for j in range(nv):
-            Q[j] += products[K_ROW, j]
-            V[j] += products[D_ROW, j]
-            rest[j] += products[M_ROW, j] + g * products[D_ROW, j]
-        if exact:
+        if not change < 0.5 * last:
+            if change <= 1e-9 * size:  # rounding
+                break
+            if level == ALL:
+                return False
+            level += 1
+            if not linearise(problem, tape, rec, lever, factors, k, i, g, held, level == OWN):
+                return False
+            again, last = NO, np.inf
+            continue
+        last = change
+        take_part(here, tape, lever, i, held, again, g, w, Q, V)
+        again = YES
+        sweeps += 1
+        if direct and level > OTHERS:
             break
-        if held:
-            for r in range(owed.shape[0]):
-                rest[nv + r] += owed[r, 2]
-        apply_transposed(c, lever.chart, TURN, 1.0, products[K_ROW], turned)
-        solve_inverse(c, lever.chart, turned)
-        for j in range(nv):
-            rest[j] += g * g * turned[j]
+    p[MARCH_FACTORED] = 0.0 if sweeps > MOST or nv < KEEP or level == ALL else g
+    p[MARCH_ITERATIONS] += sweeps
+    p[MARCH_FACTORISATIONS] += level > OTHERS
+    return True
 
 
 @routine
@@ -290,8 +362,12 @@ def adjoint(problem, tape, rec, lever, factors, p):
     work = problem.work
     n, s, nv = rec.a.shape
     Q, V = lever.vectors[0][:nv], lever.vectors[1][:nv]
+    p[MARCH_FACTORED] = p[MARCH_ITERATIONS] = p[MARCH_FACTORISATIONS] = 0.0
     for k in range(n - 1, -1, -1):
         p[MARCH_STEPS] = k
+        for j in range(work.hold.shape[0]):
+            if k + 1 < n and rec.hold[k, j] != rec.hold[k + 1, j]:  # other tendons are constraints
+                p[MARCH_FACTORED] = 0.0
         h = put_step(tape, rec, k)
         restore_step(problem, tape, rec, lever, k, h)
         held = holds(work)
@@ -306,7 +382,7 @@ def adjoint(problem, tape, rec, lever, factors, p):
                 lever.back[0, i, j] = 0.0
                 lever.back[1, i, j] = 0.0
         for i in range(s - 1, 0, -1):
-            if not stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
+            if not stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V, p):
                 return SINGULAR
             for j in range(nv):
                 Q[j] = 0.0

@@ -11,7 +11,7 @@ from ..layout import D_ROW, K_ROW
 from ..reverse.tables import add_row_gradient
 from ..slots import NEWTON_STEP
 from .chart import CARRY, TURN, apply_chart, apply_transposed, set_chart
-from .constraints import POSITIONS, RATES, solve_small
+from .constraints import POSITIONS, RATES, clear, solve_small
 from .esdirk import tell
 from .linearised import rates_by_q, stiffness_of
 from .prescribed import clear_known
@@ -20,7 +20,8 @@ from .rollout import put_step
 from .settle import ROUNDS, counts, directions, rows_at, solve_weighed, weigh
 from .stages import ZERO, stage_problem
 
-ENOUGH = 1e-11  # of the adjoints: what a further round would add
+CLOSE = 1e-8  # part of the adjoints for which G behind a projection is that before it: the projection moves as little
+TINY = 1e-300
 NO_FORCE, OF_VALUES, OF_RATES = np.int64(0), np.int64(1), np.int64(2)  # planes of `Lever.other`
 
 
@@ -123,53 +124,90 @@ def dot(x, y, n):
 
 
 @routine
-def sweep_rows(here, q, v, level, x, scale, gradient):
-    """gradient += ∂φ/∂tables of φ = scale xᵀe or scale xᵀė at (q, v); its derivatives by q and v are in work.products, zero for what is prescribed."""
+def sweep_rows(here, q, v, scale, value, rate, gradient):
+    """gradient += ∂φ/∂tables of φ = scale (valueᵀ e + rateᵀ ė) at (q, v); its derivatives by q and v are in work.products, zero for what is prescribed."""
     t, work, c, loads, _fronts, u, _tau = here
     for r in range(work.owed.shape[0]):
-        work.owed[r, 0] = scale * x[r] if level == POSITIONS else 0.0
-        work.owed[r, 1] = scale * x[r] if level == RATES else 0.0
+        work.owed[r, 0] = scale * value[r]
+        work.owed[r, 1] = scale * rate[r]
     add_row_gradient(t, work, loads, q, v, u, gradient)
     clear_known(c, work.products[K_ROW])
     clear_known(c, work.products[D_ROW])
 
 
 @routine
-def weigh_back(here, lever, q, v, level, lq, lv, z):
-    """Adjoints z (m,) of what a projection keeps: ``(G₁ D)ᵀ z = Dᵀ v̄`` (or Tᵣ D and q̄ for values), and their products taken from (q̄, v̄).
+def subtract_rows(G, z, x):
+    """x −= Gᵀ z."""
+    for r in range(G.shape[0]):
+        f = z[r]
+        if f != 0.0:
+            for j in range(x.shape[0]):
+                x[j] -= f * G[r, j]
+
+
+@routine
+def owed_to_rows(here, lever, level, rank, x, part):
+    """part (m,) = (G W Gᵀ)⁻¹ Dᵀ x; returns its largest entry."""
+    D = lever.rows[BEFORE_D]
+    for r in range(D.shape[0]):
+        part[r] = dot(D[r], x, D.shape[1])
+    solve_weighed(here.work, level, rank, part)
+    size = 0.0
+    for r in range(D.shape[0]):
+        size = max(size, abs(part[r]))
+    return size
+
+
+@routine
+def rates_back(here, lever, q, v, lq, lv, z, part):
+    """Adjoints z (m,) of the rates that a projection keeps, ``(G₁ D)ᵀ z = Dᵀ v̄``; their products are taken from (q̄, v̄).
 
     G₁, at the state (q, v) behind it, differs little from the G of D: their matrix is that of the projection itself, and what is left
-    over is solved for again.
+    over is solved for again. The last part, so small that its product with G₁ is that with G, is left in `part` to be swept together with values.
     """
-    work, c = here.work, here.c
-    G, D, products = lever.rows[BEFORE_G], lever.rows[BEFORE_D], work.products
-    m, nv = D.shape[0], D.shape[1]
-    x, part = lever.vectors[7][:nv], lever.vectors[8][:m]
-    rank = weigh(work, level, G, D)
-    size, last = 0.0, np.inf
-    for r in range(m):
-        z[r] = 0.0
+    G, products = lever.rows[BEFORE_G], here.work.products
+    zero, size, last = lever.vectors[10], 0.0, np.inf
+    rank = weigh(here.work, RATES, G, lever.rows[BEFORE_D])
+    clear(z)
+    clear(zero)
     for _ in range(ROUNDS):
-        if level == POSITIONS:
-            apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
-        else:
-            for j in range(nv):
-                x[j] = lv[j]
-        for r in range(m):
-            part[r] = dot(D[r], x, nv)
-        solve_weighed(work, level, rank, part)
-        change = 0.0
-        for r in range(m):
-            change = max(change, abs(part[r]))
-        if not change < last or change <= ENOUGH * size:  # rounding
+        change = owed_to_rows(here, lever, RATES, rank, lv, part)
+        for r in range(z.shape[0]):
+            z[r] += part[r]
+        if change <= CLOSE * size or not change < last:
             break
         last, size = 0.5 * change, max(size, change)
-        for r in range(m):
-            z[r] += part[r]
-        sweep_rows(here, q, v, level, part, -1.0, lever.tables)
-        for j in range(nv):
+        sweep_rows(here, q, v, -1.0, zero, part, lever.tables)
+        for j in range(lq.shape[0]):
             lq[j] += products[K_ROW, j]
             lv[j] += products[D_ROW, j]
+    subtract_rows(G, part, lv)
+
+
+@routine
+def values_back(here, lever, q, v, lq, z, rate):
+    """Adjoints z (m,) of the values that a projection keeps, ``(G₁ Tᵣ D)ᵀ z = (Tᵣ D)ᵀ q̄``, likewise; `rate` is swept with the first part.
+
+    What the last part would add to the derivatives by tables is below what they are computed to.
+    """
+    c, G, products = here.c, lever.rows[BEFORE_G], here.work.products
+    x, part = lever.vectors[7][: lq.shape[0]], lever.vectors[9][: z.shape[0]]
+    size, last = 0.0, np.inf
+    rank = weigh(here.work, POSITIONS, G, lever.rows[BEFORE_D])
+    clear(z)
+    for _ in range(ROUNDS):
+        apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
+        change = owed_to_rows(here, lever, POSITIONS, rank, x, part)
+        for r in range(z.shape[0]):
+            z[r] += part[r]
+        if size > 0.0 and (change <= CLOSE * size or not change < last):
+            break
+        last, size = 0.5 * change, max(size, change, TINY)
+        sweep_rows(here, q, v, -1.0, part, rate, lever.tables)
+        clear(rate)
+        for j in range(lq.shape[0]):
+            lq[j] += products[K_ROW, j]
+    subtract_rows(G, part, lq)
 
 
 @routine
@@ -184,7 +222,8 @@ def bend_back(here, lever, q, push, along, x, slope):
     y = lever.vectors[8][: x.shape[0]]
     for j in range(x.shape[0]):
         y[j] = c.scale[j] * c.scale[j] * along[j] if c.known[j] == 0 else 0.0
-    sweep_rows(here, q, y, RATES, push, 1.0, lever.tables)
+    clear(lever.vectors[10])
+    sweep_rows(here, q, y, 1.0, lever.vectors[10], push, lever.tables)
     for j in range(x.shape[0]):
         x[j] += products[K_ROW, j]
         slope[j] += 2.0 * along[j] * c.scale[j] * products[D_ROW, j]
@@ -205,10 +244,11 @@ def project_back(problem, tape, rec, lever, k, lq, lv):
     directions(here, q, v, lever.rows[BEFORE_G], lever.rows[BEFORE_D])
     chart_of_move(here, rec, lever, k)
     slope = unpack_internal(problem.loads[0], lever.tables).scale
-    weigh_back(here, lever, rec.q[k], rec.v[k], RATES, lq, lv, lever.rate[k])
+    left = lever.vectors[8][: lever.rate.shape[1]]
+    rates_back(here, lever, rec.q[k], rec.v[k], lq, lv, lever.rate[k], left)
     for j in range(nv):
         lever.along[k, 1, j] = lv[j]
-    weigh_back(here, lever, rec.q[k], rec.v[k], POSITIONS, lq, lv, lever.value[k])
+    values_back(here, lever, rec.q[k], rec.v[k], lq, lever.value[k], left)
     x = lever.vectors[7][:nv]
     apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
     for j in range(nv):
