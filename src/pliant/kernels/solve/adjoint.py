@@ -37,7 +37,7 @@ from .stages import stage_problem
 
 ONE = np.int64(1)
 K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
-REFINEMENTS, ENOUGH = 20, 1e-9
+REFINEMENTS, ENOUGH = 30, 1e-10
 # factors are kept for robots of so many degrees of freedom (for smaller ones they cost as much as two or three sweeps), while a stage takes no more than so
 # many sweeps with them
 KEEP, MOST = 32, 7
@@ -279,7 +279,7 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
         w[j] = 0.0
     direct = c.spatial.shape[0] == 0 and problem.t.colloc.shape[0] == 0 and not held
     level = OTHERS if abs(p[MARCH_FACTORED] - g) <= 1e-12 * g else OWN
-    again, last, sweeps = NO, np.inf, 0
+    again, last, before, sweeps = NO, np.inf, np.inf, 0
     if level == OTHERS and extrapolate(rec, lever, k, i, part):
         take_part(here, tape, lever, i, held, NO, g, w, Q, V)
         again, sweeps = YES, 1
@@ -292,17 +292,17 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
         change, size = largest(part, c.scale), largest(w, c.scale)
         if change <= ENOUGH * size:
             break
-        if not change < 0.5 * last:
-            if change <= 1e-9 * size:  # rounding
-                break
+        if not (change < 0.5 * before and change < 2.0 * last):  # two by two: constraints and forces may take turns
             if level == ALL:
-                return False
+                if change > 1e-7 * size:
+                    return False
+                break  # rounding
             level += 1
             if not linearise(problem, tape, rec, lever, factors, k, i, g, held, level == OWN):
                 return False
-            again, last = NO, np.inf
+            again, last, before = NO, np.inf, np.inf
             continue
-        last = change
+        last, before = change, last
         take_part(here, tape, lever, i, held, again, g, w, Q, V)
         again = YES
         sweeps += 1

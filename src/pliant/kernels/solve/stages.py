@@ -313,8 +313,6 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
     eta = max(p[MARCH_RATE], 1e-16) ** 0.8
     rounding = ROUNDING / (p[OPTION_RTOL] + p[OPTION_ATOL])
     previous, last_change = 0.0, 0.0
-    # between the ends only where all digits are wanted: in motions that are differentiated
-    forces_count = held and (i == tape.a.shape[0] - 1 or p[MARCH_FORCES] < 1e-8)
     for k in range(A.shape[0]):
         work.newton[NEWTON_MOVE, k] = tape.base[1, k] + g * tape.base[0, k]
     put_stage(c, work, tape, i, g)
@@ -343,7 +341,7 @@ def solve_stage(problem, tape, i, factors, held, always, g, p):
                     return EXHAUSTED
         previous = size
         settled = True
-        if forces_count:
+        if held:
             settled = forces_settled(it, change, last_change, p)
             last_change = change
         enough = eta * size <= kappa and (it > 0 or eta < 1.0 or size <= 0.01 * kappa)

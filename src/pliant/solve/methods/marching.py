@@ -152,7 +152,7 @@ class Marching(Integrator):
             slots.MARCH_T: problem.t,
             slots.MARCH_LARGEST: duration / self.LEAST if steps.largest is None else min(steps.largest, duration),
             slots.MARCH_CONSTANT: steps.constant or 0.0,
-            slots.MARCH_FORCES: 1e-7 if constant else problem.rtol,
+            slots.MARCH_FORCES: 1e-7 if constant else 0.1 * problem.rtol,
             slots.MARCH_SIZE: _size(self.system),
             slots.MARCH_ORDER: self.tableau.embedded + 1,
             slots.MARCH_FILTER: self.tableau.filtered,
