@@ -37,6 +37,7 @@ class Cost(NamedTuple):
 
 MASS_COST = Cost(write=1.0, factor=0.04, front=350.0, multiply=0.38)
 STEP_COST = Cost(write=2.0, factor=0.04, front=190.0, multiply=0.25)
+REST_COST = Cost(write=2.0, factor=0.02, front=190.0, multiply=0.25)
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Elimination:
     local: bool  # whether all forces on coordinates act within a front, as the implicit step needs
     for_mass: bool  # whether the articulated-body algorithm beats a dense mass matrix
     for_step: bool  # whether eliminating the tree beats dense factors in an implicit step
+    for_rest: bool  # the same in statics
 
 
 class _Plan:
@@ -152,6 +154,7 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
         local=bool(np.all(entries >= 0) and np.all(driven >= 0) and np.all(lines >= 0)),
         for_mass=bool(_tree_cost(MASS_COST, m, e, 6.0) < _dense_cost(MASS_COST, nv)),
         for_step=bool(_tree_cost(STEP_COST, m, e, 12.0) < _dense_cost(STEP_COST, nv)),
+        for_rest=bool(_tree_cost(REST_COST, m, e, 6.0) < _dense_cost(REST_COST, nv)),
     )
 
 

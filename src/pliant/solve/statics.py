@@ -14,6 +14,7 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
+from ..system.dynamics import static_storage
 from ..system.forces import independent
 from .balance import ROUNDING, Balance, measure, static_tangent
 from .crush import find_crush
@@ -21,7 +22,7 @@ from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import MountOptions, mount
 from .resolution import spatial_warning
-from .stability import Verdict, assess, clear_pivots, name_directions
+from .stability import CLEAR, Verdict, assess, name_directions
 
 __all__ = ["Problem", "solve_problem", "solve_statics"]
 
@@ -339,14 +340,14 @@ def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
     p[slots.OPTION_RADIUS], p[slots.OPTION_ENERGY] = problem.radius, problem.stable and problem.potential
     scale = np.where(system.known, 0.0, system.internal.scale)
     p[slots.OPTION_WEIGHT] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
-    solution, S = q.copy(), np.zeros((2, system.nv, system.nv))
+    S, p[slots.OPTION_TREE] = static_storage(system)
+    solution = q.copy()
     status = system.run_job(engine.STATICS, q.copy(), u=part.u, tau=part.tau, p=p, S=S, q1=solution, given=part.given)
-    # S[1] is the Cholesky factor of the scaled stiffness that the kernel made last
     iterations, relative = int(p[slots.REPORT_ITERATIONS]), float(p[slots.REPORT_RESIDUAL])
-    definite = status == CONVERGED and p[slots.REPORT_DEFINITE] == 1.0 and relative <= problem.tolerance
-    definite = definite and clear_pivots(S[1], system.internal.scale**2 * S[0].diagonal())
+    definite = status == CONVERGED and bool(p[slots.REPORT_PIVOT] > CLEAR) and relative <= problem.tolerance
     lost = status in (STALLED, SINGULAR) or p[slots.REPORT_SHIFTS] > 0.5 * iterations
-    return _Attempt(solution, int(status), relative, iterations, lost=bool(lost), K=S[0], definite=definite)
+    K = None if definite or p[slots.OPTION_TREE] else S[0]
+    return _Attempt(solution, int(status), relative, iterations, lost=bool(lost), K=K, definite=definite)
 
 
 def _stepped(problem: Problem, q: Array, steps: int, *, rescue: bool = False) -> _Attempt:

@@ -6,6 +6,7 @@ for *any* inertia that hangs on its end; here they are given the articulated one
 * Mass matrix, ``M a = b``: the articulated-body algorithm of [001] §IV.B, for joints and rods of any basis; z is the
   spatial acceleration.
 * Tangent of an implicit step, ``(∂r/∂q + cv ∂r/∂v + ca M) Δ = b``: z is what MATH §3 carries outwards, (W Δ, R Δ, J Δ).
+* Stiffness of statics, ``∂r/∂q Δ = b`` at rest: z is J Δ (see `recursion.rest`).
 """
 
 import numpy as np
@@ -13,16 +14,30 @@ import numpy as np
 from ..._jit import routine
 from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
-from ..layout import COL0, COLS, FW, J_PLANE, PSTEP, R_PLANE, RANGE, W_PLANE, YES
+from ..layout import COL0, COLS, FW, J_PLANE, PSTEP, R_PLANE, RANGE, STEP0, STEPS, W_PLANE, YES
 from ..loads.efforts import effort
 from ..loads.internal import spring
 from ..loads.tendons import N_PHI, N_V, line_stiffness, pulled
 from ..recursion.composite import all_jacobians, mass_terms
 from ..recursion.dynamics import scatter
 from ..recursion.inertia import point_inertias
+from ..recursion.products import clear
+from ..recursion.rest import prepare_rest, rest_terms
 from ..recursion.rows import block_rows
 from ..recursion.tangent import prepare_tangent, tangent_terms
-from .fronts import ROW, clear_fronts, close_front, put_carried
+from .fronts import (
+    NOT_DEFINITE,
+    ROW,
+    add_answer,
+    add_taken,
+    assemble_front,
+    clear_fronts,
+    close_front,
+    eliminate_definite,
+    eliminate_front,
+    put_carried,
+    put_diagonal,
+)
 from .residual import add_other_forces
 
 ONE, SIX, TWELVE, EIGHTEEN = (np.int64(k) for k in (1, 6, 12, 18))
@@ -106,6 +121,49 @@ def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S
     scatter(t, work.tau, r)
     add_other_forces(work, c, loads, q, v, u, tau, r)
     return regular
+
+
+@routine
+def factor_stiffness_tree(t, work, c, loads, fronts, q, u, tau, definite, shift, r, S, pivot):
+    """The residual r (nv,) at rest and the factors of ∂r/∂q in the store S.
+
+    `definite`: without row exchanges, and with `shift` (scaled units) on the diagonal; else with exchanges.
+
+    Returns the smallest pivot relative to what cancels in it, `NOT_DEFINITE` if one is not positive (with exchanges: if
+    it is singular), and the largest diagonal entry of ∂r/∂q in scaled units.
+    """
+    prepare_rest(t, work, loads, q, u)
+    taken = work.load  # free after `prepare_rest`
+    for i in range(taken.shape[0]):
+        clear(taken[i], SIX, SIX)
+    clear_fronts(t, fronts, S)
+    add_local_terms(t, work, c, loads, fronts, q, work.zero, u, 0.0, S)
+    terms = rest_terms()
+    least, top = np.inf, 0.0
+    for b in range(t.block.shape[0] - 1, -1, -1):
+        block, front = t.block[b], fronts.front[b]
+        n, col0, parent = block[COLS], block[COL0], block[PSTEP]
+        end = block[STEP0] + block[STEPS] - 1
+        block_rows(t, work, block, terms, work.wide1, work.wide1)
+        for k in range(n):
+            work.tau[col0 + k] = work.h[k, n + 6]
+        for i in range(6):
+            work.state[parent, FW + i] += work.x[i, n + 6]
+        put_carried(block, front, work.ends, J_PLANE, J_PLANE, J_PLANE, S)
+        assemble_front(t, fronts, b, work.x, work.h, (n, n, n), SIX, S)
+        top = max(top, put_diagonal(block, front, fronts.own, fronts.velocity, c.known, c.scale, taken[end], S))
+        small = 1.0
+        if definite:
+            small = eliminate_definite(front, fronts.velocity, c.known, c.scale, shift, SIX, S, pivot)
+        elif not eliminate_front(front, fronts.velocity, c.known, c.scale, SIX, S, pivot):
+            small = NOT_DEFINITE
+        least = min(least, small)
+        if small > 0.0:
+            add_answer(front, parent, SIX, S, work.inertia, work.bias, work.load)
+        add_taken(block, front, small > 0.0, work.x, taken[end], taken[parent], S)
+    scatter(t, work.tau, r)
+    add_other_forces(work, c, loads, q, work.zero, u, tau, r)
+    return least, top
 
 
 @routine
