@@ -124,10 +124,11 @@ def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S
 
 
 @routine
-def factor_stiffness_tree(t, work, c, loads, fronts, q, u, tau, definite, shift, r, S, pivot):
+def factor_stiffness_tree(t, work, c, loads, fronts, q, u, tau, definite, shift, whole, r, S, pivot):
     """The residual r (nv,) at rest and the factors of ∂r/∂q in the store S.
 
-    `definite`: without row exchanges, and with `shift` (scaled units) on the diagonal; else with exchanges.
+    `definite`: without row exchanges, and with `shift` (scaled units) on the diagonal; else with exchanges. Without `whole` nothing
+    more is done, nor is r complete, after a pivot that is not positive.
 
     Returns the smallest pivot relative to what cancels in it, `NOT_DEFINITE` if one is not positive (with exchanges: if
     it is singular), and the largest diagonal entry of ∂r/∂q in scaled units.
@@ -160,6 +161,8 @@ def factor_stiffness_tree(t, work, c, loads, fronts, q, u, tau, definite, shift,
         least = min(least, small)
         if small > 0.0:
             add_answer(front, parent, SIX, S, work.inertia, work.bias, work.load)
+        elif not whole:
+            return least, top
         add_taken(block, front, small > 0.0, work.x, taken[end], taken[parent], S)
     scatter(t, work.tau, r)
     add_other_forces(work, c, loads, q, work.zero, u, tau, r)

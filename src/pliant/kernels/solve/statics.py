@@ -143,7 +143,7 @@ def statics(problem, q, trial, stiffness, p):
     tolerance, iterations, radius = p[OPTION_TOLERANCE], int(p[OPTION_ITERATIONS]), p[OPTION_RADIUS]
     use_energy = p[OPTION_ENERGY] != 0.0
     r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
-    stalls = 0
+    stalls, level = 0, 0
     watched, before = True, np.inf  # whether the last step was looked at, residual before it
     cautious = False
     p[REPORT_ITERATIONS] = 0.0
@@ -169,11 +169,12 @@ def statics(problem, q, trial, stiffness, p):
             neutral = newton_step(problem, True, stiffness, r, step) <= radius
         shifted = use_energy and not positive and not neutral
         if shifted:
-            if not factor_shifted(problem, q, top, stiffness, r):
+            level = factor_shifted(problem, q, top, level, stiffness)
+            if level < 0:
                 return SINGULAR
             p[REPORT_SHIFTS] += 1
         if not use_energy and not (stiffness.tree and pivot > CLEAR):
-            if not factor_unsymmetric(problem, q, stiffness, r):
+            if not factor_unsymmetric(problem, q, stiffness):
                 return SINGULAR
         length = newton_step(problem, use_energy, stiffness, r, step)
         slope = 0.0

@@ -13,6 +13,7 @@ from ..._jit import routine
 from ..algebra.linear import cholesky, cholesky_solve, lu_factor, lu_solve
 from ..layout import NO, YES
 from ..loads.internal import elastic
+from ..slots import NEWTON_STEP
 from .articulated import SIX, factor_stiffness_tree
 from .fronts import NOT_DEFINITE, solve_tree
 from .prescribed import clear_known, eliminate
@@ -88,14 +89,22 @@ def least_pivot(K, scale, A):
 
 
 @routine
-def tree_factor(problem, q, stiffness, definite, shift, r):
-    """`factor_stiffness_tree`, with the residual of the unknown coordinates."""
+def tree_factor(problem, q, stiffness, definite, shift, whole, r):
+    """`factor_stiffness_tree` of a problem."""
     t, work, c, loads, fronts, u, tau = problem
-    S, pivot, _tree = stiffness
-    least, top = factor_stiffness_tree(
-        t, work, c, loads, fronts, q, u, tau, definite, shift, r, S[0], pivot
+    return factor_stiffness_tree(
+        t, work, c, loads, fronts, q, u, tau, definite, shift, whole, r, stiffness.S[0], stiffness.pivot
     )
-    return least, top
+
+
+@routine
+def shifted_factor(problem, q, stiffness, shift, scratch):
+    """Factors of the stiffness at q, after `factor_at`, with a shift (scaled units). Returns whether it is positive definite then."""
+    S, _pivot, tree = stiffness
+    if tree:
+        return tree_factor(problem, q, stiffness, YES, shift, NO, scratch)[0] > 0.0
+    scaled_symmetric(S[0], problem.c.scale, shift, S[1])
+    return cholesky(S[1])
 
 
 @routine
@@ -107,61 +116,52 @@ def factor_at(problem, q, weight, use_energy, stiffness, r):
     """
     t, work, c, loads, _fronts, u, tau = problem
     S, _pivot, tree = stiffness
-    neutral = False
+    least, top, neutral = NOT_DEFINITE, 0.0, False
     if tree:
-        least, top = tree_factor(problem, q, stiffness, YES, 0.0, r)
+        least, top = tree_factor(problem, q, stiffness, YES, 0.0, YES, r)
     else:
         residual_stiffness(t, work, c, loads, q, u, tau, r, S[:1])
+        eliminate(c, S[0])
+        top = scaled_symmetric(S[0], c.scale, 0.0, S[1])
+        if cholesky(S[1]):
+            least = least_pivot(S[0], c.scale, S[1])
     size = force_size(c, q, r, work, u, tau, c.scale, weight)
     clear_known(c, r)
-    norm = scaled_size(c.scale, r)
-    if tree:
-        if least <= 0.0 and use_energy and 0.0 < top < np.inf and norm < np.inf:
-            neutral = tree_factor(problem, q, stiffness, YES, NEUTRAL * top, r)[0] > 0.0
-            clear_known(c, r)
-        return norm, size, top, least, neutral
-    K, A = S[0], S[1]
-    eliminate(c, K)
-    top = scaled_symmetric(K, c.scale, 0.0, A)
-    least = NOT_DEFINITE
-    if cholesky(A):
-        least = least_pivot(K, c.scale, A)
-    elif use_energy and 0.0 < top < np.inf:
-        scaled_symmetric(K, c.scale, NEUTRAL * top, A)
-        neutral = cholesky(A)
-    return norm, size, top, least, neutral
+    if least <= 0.0 and use_energy and 0.0 < top < np.inf:
+        neutral = shifted_factor(problem, q, stiffness, NEUTRAL * top, work.newton[NEWTON_STEP])
+    return scaled_size(c.scale, r), size, top, least, neutral
 
 
 @routine
-def factor_shifted(problem, q, top, stiffness, r):
-    """Shift the stiffness at q, after `factor_at`, until it is positive definite, and factor it. Returns False if no shift helps."""
-    c = problem.c
-    S, _pivot, tree = stiffness
+def factor_shifted(problem, q, top, level, stiffness):
+    """Factors of the stiffness at q, after `factor_at`, with the smallest shift 4ⁿ × 1e-3 × the largest stiffness that makes it definite.
+
+    The search begins at n = `level`, where it ended before: along the tree every attempt is another pass. Returns n, −1 if no shift helps.
+    """
+    scratch = problem.work.newton[NEWTON_STEP]
     if not 0.0 < top < np.inf:
-        return False
-    shift = 1e-3 * top
-    while shift <= 1e12 * top:
-        if tree:
-            found = tree_factor(problem, q, stiffness, YES, shift, r)[0] > 0.0
-            clear_known(c, r)
-        else:
-            scaled_symmetric(S[0], c.scale, shift, S[1])
-            found = cholesky(S[1])
-        if found:
-            return True
-        shift *= 4.0
-    return False
+        return -1
+    if shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0**level, scratch):
+        while level > 0:
+            if not shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0 ** (level - 1), scratch):
+                shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0**level, scratch)
+                return level
+            level -= 1
+        return level
+    while level < 25:
+        level += 1
+        if shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0**level, scratch):
+            return level
+    return -1
 
 
 @routine
-def factor_unsymmetric(problem, q, stiffness, r):
+def factor_unsymmetric(problem, q, stiffness):
     """Factors of the stiffness at q as it is, after `factor_at`. Returns False if it is singular."""
     c = problem.c
     S, pivot, tree = stiffness
     if tree:
-        regular = tree_factor(problem, q, stiffness, NO, 0.0, r)[0] > 0.0
-        clear_known(c, r)
-        return regular
+        return tree_factor(problem, q, stiffness, NO, 0.0, NO, problem.work.newton[NEWTON_STEP])[0] > 0.0
     K, A = S[0], S[1]
     for i in range(K.shape[0]):
         for j in range(K.shape[0]):
