@@ -17,7 +17,7 @@ from ..kernels import layout
 from ..kernels.layout import Tables
 from ..kernels.loads.efforts import E_V, Efforts
 from ..kernels.loads.internal import Internal
-from ..kernels.loads.tendons import N_PHI, N_RANGE, N_V, Tendons
+from ..kernels.loads.tendons import N_V, Tendons, acting
 from ..kernels.solve import fronts as layout_of
 from ..kernels.solve.fronts import Fronts
 
@@ -97,8 +97,9 @@ def _line_homes(plan: _Plan, tendons: Tendons) -> Ints:
     """The block that each node of tendons acts on."""
     homes = np.zeros(len(tendons.node), dtype=np.int64)
     for k, row in enumerate(tendons.node):
-        o, n, v0 = int(row[N_PHI]), int(row[N_RANGE + 6]), int(row[N_V])
-        acts = (v0 + np.flatnonzero(tendons.phi[o : o + n])).tolist() or [v0]
+        which, _components, values = acting(tendons, k)
+        v0 = int(row[N_V])
+        acts = (v0 + which[values != 0.0]).tolist() or [v0]
         homes[k] = plan.home_of_own(acts)
     return homes
 

@@ -11,13 +11,13 @@ for *any* inertia that hangs on its end; here they are given the articulated one
 
 import numpy as np
 
-from ..._jit import routine
+from ..._jit import inline, routine
 from ..algebra.manifold import VELOCITIES
 from ..groups import HAS_EFFORTS, HAS_TENDONS, unpack_efforts, unpack_tendons
 from ..layout import COL0, COLS, FW, J_PLANE, PSTEP, R_PLANE, RANGE, STEP0, STEPS, W_PLANE, YES
 from ..loads.efforts import effort
 from ..loads.internal import spring
-from ..loads.tendons import N_PHI, N_V, line_stiffness, pulled
+from ..loads.tendons import N_BEGIN, N_PHI, N_STOP, N_V, line_stiffness, pulled
 from ..recursion.composite import all_jacobians, mass_terms
 from ..recursion.dynamics import scatter
 from ..recursion.inertia import point_inertias
@@ -57,6 +57,15 @@ def add_springs(t, work, c, fronts, q, S):
                 S[o + fronts.own[own + i], fronts.own[own + j]] += matrix[i, j]
 
 
+@inline
+def value_at(tendons, node, c, v):
+    """Value at a node of the function of velocity v, which carries strain component c; zero if it does not act there."""
+    k = v - node[N_V]
+    if k < node[N_BEGIN + c] or k >= node[N_STOP + c]:
+        return 0.0
+    return tendons.phi[node[N_PHI + c] + k]
+
+
 @routine
 def add_tendon_stiffness(t, work, tendons, fronts, q, S):
     """Tangents of tensions along rods, into the fronts of the blocks they run along."""
@@ -67,15 +76,17 @@ def add_tendon_stiffness(t, work, tendons, fronts, q, S):
         line_stiffness(tendons, work, q, m, K)
         block = t.block[fronts.line[m]]
         col0, o = block[COL0], fronts.front[fronts.line[m], ROW]
-        first = tendons.node[m, N_PHI] - tendons.node[m, N_V]
+        node = tendons.node[m]
         for c in range(6):
             for i in range(block[RANGE + c], block[RANGE + c + 1]):
-                f = tendons.phi[first + t.col_v[col0 + i]]
+                f = value_at(tendons, node, c, t.col_v[col0 + i])
+                if f == 0.0:
+                    continue
                 row = S[o + fronts.own[col0 + i]]
                 for b in range(6):
                     g = f * K[c, b]
                     for j in range(block[RANGE + b], block[RANGE + b + 1]):
-                        row[fronts.own[col0 + j]] += g * tendons.phi[first + t.col_v[col0 + j]]
+                        row[fronts.own[col0 + j]] += g * value_at(tendons, node, b, t.col_v[col0 + j])
 
 
 @routine
