@@ -35,11 +35,11 @@ def fastest(call: Callable[[], object], rounds: int) -> float:
 
 
 def describe(rods: int, order: int) -> pl.Robot:
-    """Rods in a row, clamped at one end, under gravity across them: 6 (order + 1) coordinates each."""
+    """Rods in a row, 45 m at most, clamped at one end, under gravity across them: 6 (order + 1) coordinates each."""
     robot, parent = pl.Robot("chain"), None
     for k in range(rods):
         parent = robot.add_rod(
-            f"rod{k}", parent=parent, length=0.3, section=pl.Circle(0.02), material=SOFT,
+            f"rod{k}", parent=parent, length=min(0.3, 45.0 / rods), section=pl.Circle(0.02), material=SOFT,
             strains=pl.Strains(torsion=order, bending=order, stretch=order, shear=order),
         )  # fmt: skip
     return robot
@@ -112,7 +112,7 @@ def tendons() -> None:
                     lambda: system.run_job(engine.RESIDUAL, q, u=u),
                     lambda: system.tendon_lengths(q),
                     lambda: system.run_job(engine.TANGENT, q, u=u, p=p, S=K),
-                    lambda: system.solve_tangent(q, zero, zero, zero, u, alpha=0.0, beta=0.0, solver="tree"),
+                    lambda: system.solve_tangent(q, zero, zero, zero, u, solver="tree"),
                 )
             ]
             print(f"{n:9d} {system.nv:6d} " + " ".join(f"{t:10.1f}" for t in times) + f" {took:12.2f}", flush=True)

@@ -36,6 +36,7 @@ _REASONS = {
     int(NOT_FINITE): "the residual is not finite; the start or the inputs contain NaN or overflow",
 }
 SPATIAL = 1e-3  # of the length: errors of the points along rods that are worth a warning
+_MODES = 1000  # degrees of freedom up to which the modes of a stiffness are worth their time where Newton's method fails
 _ABSURD = 1e12  # N, N m: loads beyond this are looked at
 _BEYOND = 1e-6  # rounding of the loads, relative to the stiffest spring, beyond which springs are not resolved
 
@@ -312,6 +313,8 @@ def _unresisted(balance: Balance) -> str:
     """The reason if a force acts where nothing holds, so that there is no equilibrium; "" otherwise."""
     system = balance.system
     free = np.flatnonzero(~system.known)
+    if len(free) > _MODES:
+        return ""
     K = _stiffness(system, balance.q, balance.u, balance.tau, balance.given)
     if not (np.isfinite(balance.force) and len(free) and np.all(np.isfinite(K))):
         return ""
@@ -389,7 +392,12 @@ def _left(problem: Problem, found: Equilibrium, verdict: Verdict) -> tuple[Equil
 
 
 def _descend(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
-    """Where the forces lead, with a share of all loads; see `_follow_forces`. Without a potential Newton's method finishes."""
+    """Where the forces lead, with a share of all loads; see `_follow_forces`. Without a potential Newton's method finishes.
+
+    Of large robots Newton's method goes on: a step along the forces takes as long as hundreds of its own.
+    """
+    if problem.system.nv > _MODES:
+        return _newton(problem, q, share)
     attempt = _follow_forces(problem.part(share), q)
     if problem.potential or attempt.status == NOT_FINITE:
         return attempt

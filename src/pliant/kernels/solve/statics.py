@@ -34,7 +34,7 @@ from ..slots import (
     SUM_GRAVITATIONAL,
 )
 from .newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
-from .stiffness import factor_at, factor_shifted, factor_unsymmetric, newton_step, residual_at
+from .stiffness import NO_SHIFT, factor_at, factor_shifted, factor_unsymmetric, newton_step, residual_at
 
 HALVINGS = 30
 CLEAR = 1e-6  # pivots without row exchanges that are above this, relative to what cancels in them, are good for any matrix
@@ -42,6 +42,7 @@ NEAR = 0.1  # relative residual below which a definite step needs no look at the
 SHORT = 0.5  # longest such step (scaled units)
 FALLS = 0.1  # what must be left at most of the residual after it, and after a step with kept factors
 KEEPS = 1e-3  # what is expected to be left where factors are kept
+PATIENCE = 8  # shifted steps in a row before smaller shifts are tried
 DRIFT = 10.0  # relative change of a pivot with one unit of motion, per coordinate, that is reckoned with
 
 
@@ -143,7 +144,7 @@ def statics(problem, q, trial, stiffness, p):
     tolerance, iterations, radius = p[OPTION_TOLERANCE], int(p[OPTION_ITERATIONS]), p[OPTION_RADIUS]
     use_energy = p[OPTION_ENERGY] != 0.0
     r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
-    stalls, level = 0, 0
+    stalls, row, level = 0, 0, 0  # steps that were shifted one after another, and how far the last was
     watched, before = True, np.inf  # whether the last step was looked at, residual before it
     cautious = False
     p[REPORT_ITERATIONS] = 0.0
@@ -169,10 +170,14 @@ def statics(problem, q, trial, stiffness, p):
             neutral = newton_step(problem, True, stiffness, r, step) <= radius
         shifted = use_energy and not positive and not neutral
         if shifted:
-            level = factor_shifted(problem, q, top, level, stiffness)
-            if level < 0:
+            # long chains have directions that are far softer than the stiffest: what is a small shift for these is found in time
+            row += 1
+            level = factor_shifted(problem, q, top, level, min(0, PATIENCE - row), stiffness)
+            if level >= NO_SHIFT:
                 return SINGULAR
             p[REPORT_SHIFTS] += 1
+        else:
+            row = 0
         if not use_energy and not (stiffness.tree and pivot > CLEAR):
             if not factor_unsymmetric(problem, q, stiffness):
                 return SINGULAR

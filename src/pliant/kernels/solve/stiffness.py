@@ -19,6 +19,7 @@ from .fronts import NOT_DEFINITE, solve_tree
 from .prescribed import clear_known, eliminate
 from .residual import residual, residual_stiffness
 
+NO_SHIFT = np.int64(26)  # more than any power of four that a shift is tried with
 NEUTRAL = 1e-11  # shift, relative to the largest stiffness, that makes a stiffness with neutral directions definite
 
 
@@ -133,26 +134,27 @@ def factor_at(problem, q, weight, use_energy, stiffness, r):
 
 
 @routine
-def factor_shifted(problem, q, top, level, stiffness):
+def factor_shifted(problem, q, top, level, floor, stiffness):
     """Factors of the stiffness at q, after `factor_at`, with the smallest shift 4ⁿ × 1e-3 × the largest stiffness that makes it definite.
 
-    The search begins at n = `level`, where it ended before: along the tree every attempt is another pass. Returns n, −1 if no shift helps.
+    The search for n ≥ `floor` begins at `level`, where it ended before: along the tree every attempt is another pass. Returns n,
+    `NO_SHIFT` if none helps.
     """
     scratch = problem.work.newton[NEWTON_STEP]
     if not 0.0 < top < np.inf:
-        return -1
+        return NO_SHIFT
     if shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0**level, scratch):
-        while level > 0:
+        while level > floor:
             if not shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0 ** (level - 1), scratch):
                 shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0**level, scratch)
                 return level
             level -= 1
         return level
-    while level < 25:
+    while level < NO_SHIFT:
         level += 1
         if shifted_factor(problem, q, stiffness, 1e-3 * top * 4.0**level, scratch):
             return level
-    return -1
+    return NO_SHIFT
 
 
 @routine
