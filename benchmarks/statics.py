@@ -90,7 +90,11 @@ def along(sections: int, basis: Callable[[int], pl.Basis]) -> pl.System:
     """One rod with a tendon along all of it."""
     robot, local = pl.Robot("sections"), basis(sections)
     robot.add_rod(
-        "arm", length=1.0, section=pl.Circle(0.02), material=SOFT, strains=pl.Strains(torsion=local, bending=local, stretch=local)
+        "arm",
+        length=1.0,
+        section=pl.Circle(0.02),
+        material=SOFT,
+        strains=pl.Strains(torsion=local, bending=local, stretch=local),
     )
     robot.add_tendon("cable", "arm", z=(0.015, 0.005))
     return robot.compile()
@@ -98,7 +102,9 @@ def along(sections: int, basis: Callable[[int], pl.Basis]) -> pl.System:
 
 def tendons() -> None:
     """Residual, tangent (dense) and a solution along the tree of one rod with many sections and a tendon along them [µs]."""
-    print(f"{'sections':>9s} {'dof':>6s} {'residual':>10s} {'lengths':>10s} {'tangent':>10s} {'tree':>10s} {'compile [s]':>12s}")
+    print(
+        f"{'sections':>9s} {'dof':>6s} {'residual':>10s} {'lengths':>10s} {'tangent':>10s} {'tree':>10s} {'compile [s]':>12s}"
+    )
     for basis in (pl.PiecewiseConstant, pl.LinearElements):
         for n in (50, 100, 200, 400):
             took = fastest(lambda n=n, basis=basis: along(n, basis), 1)

@@ -34,7 +34,9 @@ OPTION_TREE = np.int64(15)
 
 # STATICS: iterations, residual relative to the forces, steps with a shifted tangent, halvings of steps, 1 if the tangent is
 # positive definite at the end, potential energy where it was last looked at [J], smallest pivot of the tangent relative to its diagonal
-REPORT_ITERATIONS, REPORT_RESIDUAL, REPORT_SHIFTS, REPORT_HALVINGS, REPORT_DEFINITE, REPORT_ENERGY, REPORT_PIVOT = _slots(16, 7)
+REPORT_ITERATIONS, REPORT_RESIDUAL, REPORT_SHIFTS, REPORT_HALVINGS, REPORT_DEFINITE, REPORT_ENERGY, REPORT_PIVOT = (
+    _slots(16, 7)
+)
 # ALPHA: iterations (as above), factorisations, residuals; error of q in units of the tolerance, rate of convergence
 REPORT_FACTORISATIONS, REPORT_RESIDUALS, REPORT_ERROR, REPORT_RATE = _slots(17, 4)
 # BALANCE: energies [J], potential of the loads that have one, power [W]

@@ -14,7 +14,7 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
-from ..system.dynamics import static_storage
+from ..system.dynamics import LinearSolver, static_storage
 from ..system.forces import independent
 from .balance import ROUNDING, Balance, measure, static_tangent
 from .crush import find_crush
@@ -36,7 +36,9 @@ _REASONS = {
     int(NOT_FINITE): "the residual is not finite; the start or the inputs contain NaN or overflow",
 }
 SPATIAL = 1e-3  # of the length: errors of the points along rods that are worth a warning
-_MODES = 1000  # degrees of freedom up to which the modes of a stiffness are worth their time where Newton's method fails
+_MODES = (
+    1000  # degrees of freedom up to which the modes of a stiffness are worth their time where Newton's method fails
+)
 _ABSURD = 1e12  # N, N m: loads beyond this are looked at
 _BEYOND = 1e-6  # rounding of the loads, relative to the stiffest spring, beyond which springs are not resolved
 
@@ -335,7 +337,7 @@ def _unresisted(balance: Balance) -> str:
     )
 
 
-def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
+def _newton(problem: Problem, q: Array, share: float = 1.0, solver: LinearSolver = "auto") -> _Attempt:
     """One Newton iteration to the end, with a share of all loads."""
     system, part = problem.system, problem.part(share)
     p = np.zeros(engine.PARAMETERS)
@@ -343,9 +345,11 @@ def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
     p[slots.OPTION_RADIUS], p[slots.OPTION_ENERGY] = problem.radius, problem.stable and problem.potential
     scale = np.where(system.known, 0.0, system.internal.scale)
     p[slots.OPTION_WEIGHT] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
-    S, p[slots.OPTION_TREE] = static_storage(system)
+    S, p[slots.OPTION_TREE] = static_storage(system, solver)
     solution = q.copy()
     status = system.run_job(engine.STATICS, q.copy(), u=part.u, tau=part.tau, p=p, S=S, q1=solution, given=part.given)
+    if status == SINGULAR and p[slots.OPTION_TREE]:  # along the tree rows are exchanged within a part only
+        return _newton(problem, q, share, "dense")
     iterations, relative = int(p[slots.REPORT_ITERATIONS]), float(p[slots.REPORT_RESIDUAL])
     definite = status == CONVERGED and bool(p[slots.REPORT_PIVOT] > CLEAR) and relative <= problem.tolerance
     lost = status in (STALLED, SINGULAR) or p[slots.REPORT_SHIFTS] > 0.5 * iterations

@@ -42,7 +42,9 @@ _NOTED = 1e-3  # the same, for a word about points that the user gave
 _BENT = 0.3  # curvature of the states for which points are chosen, times the largest offset
 _STRETCHED = 0.1  # stretch and shear of these states
 _SHARED = 3.0  # how many times the points that it needs a tendon may get to share nodes: one more node costs several more points
-_LOOKED = np.array([0.0317, 0.2718, 0.5772, 0.8414, 0.9689])  # where a function is looked at to see whether it acts in a part
+_LOOKED = np.array(
+    [0.0317, 0.2718, 0.5772, 0.8414, 0.9689]
+)  # where a function is looked at to see whether it acts in a part
 _TURNED = 2 * np.pi  # angle [rad] that the rod has turned in them, for the loss of tension by friction
 
 
@@ -191,7 +193,9 @@ class _Builder:
 
     def __init__(self, places: Places, inputs: Sequence[str]) -> None:
         self.places, self.inputs, self.refine, self.notes = places, inputs, places.refine, places.notes
-        self.nodes: dict[tuple[str, float], tuple[list[int], _Runs, Array, Array, Array]] = {}  # place, ξ*, Φ, Φ′ by rod and X
+        self.nodes: dict[
+            tuple[str, float], tuple[list[int], _Runs, Array, Array, Array]
+        ] = {}  # place, ξ*, Φ, Φ′ by rod and X
         self.entries: dict[tuple[str, float], list[tuple[int, Array, int]]] = {}  # of a node: tendon, data, wrap
         self.segments: list[list[int]] = []
         self.spans: list[Array] = []

@@ -28,6 +28,7 @@ from ..recursion.tangent import prepare_tangent, tangent_terms
 from .fronts import (
     NOT_DEFINITE,
     ROW,
+    UNKNOWNS,
     add_answer,
     add_taken,
     assemble_front,
@@ -37,6 +38,7 @@ from .fronts import (
     eliminate_front,
     put_carried,
     put_diagonal,
+    symmetrise,
 )
 from .residual import add_other_forces
 
@@ -135,11 +137,11 @@ def factor_tangent_tree(t, work, c, loads, fronts, q, v, a, u, tau, cv, ca, r, S
 
 
 @routine
-def factor_stiffness_tree(t, work, c, loads, fronts, q, u, tau, definite, shift, whole, r, S, pivot):
+def factor_stiffness_tree(t, work, c, loads, fronts, q, u, tau, definite, symmetric, shift, whole, r, S, pivot):
     """The residual r (nv,) at rest and the factors of ∂r/∂q in the store S.
 
-    `definite`: without row exchanges, and with `shift` (scaled units) on the diagonal; else with exchanges. Without `whole` nothing
-    more is done, nor is r complete, after a pivot that is not positive.
+    `definite`: without row exchanges, and with `shift` (scaled units) on the diagonal; else with exchanges. `symmetric`: of the symmetric
+    part, of forces with a potential. Without `whole` nothing more is done, nor is r complete, after a pivot that is not positive.
 
     Returns the smallest pivot relative to what cancels in it, `NOT_DEFINITE` if one is not positive (with exchanges: if
     it is singular), and the largest diagonal entry of ∂r/∂q in scaled units.
@@ -165,10 +167,17 @@ def factor_stiffness_tree(t, work, c, loads, fronts, q, u, tau, definite, shift,
         assemble_front(t, fronts, b, work.x, work.h, (n, n, n), SIX, S)
         top = max(top, put_diagonal(block, front, fronts.own, fronts.velocity, c.known, c.scale, taken[end], S))
         small = 1.0
+        if symmetric:
+            symmetrise(front, S)
         if definite:
             small = eliminate_definite(front, fronts.velocity, c.known, c.scale, shift, SIX, S, pivot)
-        elif not eliminate_front(front, fronts.velocity, c.known, c.scale, SIX, S, pivot):
-            small = NOT_DEFINITE
+        else:
+            for i in range(
+                front[ROW], front[ROW] + front[UNKNOWNS]
+            ):  # neutral directions are no obstacle: any pivot will do
+                S[i, S.shape[1] - 1] = 0.0
+            if not eliminate_front(front, fronts.velocity, c.known, c.scale, SIX, S, pivot):
+                small = NOT_DEFINITE
         least = min(least, small)
         if small > 0.0:
             add_answer(front, parent, SIX, S, work.inertia, work.bias, work.load)

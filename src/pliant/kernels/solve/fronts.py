@@ -45,7 +45,10 @@ FRONT_WIDTH = 8
 CARRIED = np.int64(6)
 MOTION = np.int64(18)  # most entries of z
 JACOBIAN = np.int64(12)  # where J is in a row of columns
-DEFINITE, NOT_DEFINITE = 1e-14, -1.0  # smallest pivot of a definite matrix, in the same measure; what stands for a smaller one
+DEFINITE, NOT_DEFINITE = (
+    1e-14,
+    -1.0,
+)  # smallest pivot of a definite matrix, in the same measure; what stands for a smaller one
 ROUNDING = 4e-15  # a pivot that is smaller than this, relative to what it was before cancellation, is zero
 
 
@@ -211,6 +214,21 @@ def eliminate_front(front, index, known, scale, nz, S, pivot):
                 other[j] = x
         eliminate_below(o, k, rows, cols, S)
     return True
+
+
+@inline
+def symmetrise(front, S):
+    """The symmetric part of D.
+
+    A stiffness with a potential is symmetric, but for what the axes of a manifold joint, which do not commute, leave between its own
+    coordinates while forces are not in balance: that is what its symmetric part lacks.
+    """
+    o = front[ROW]
+    for i in range(front[UNKNOWNS]):
+        for j in range(i):
+            x = 0.5 * (S[o + i, j] + S[o + j, i])
+            S[o + i, j] = x
+            S[o + j, i] = x
 
 
 @inline

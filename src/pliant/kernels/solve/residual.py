@@ -9,8 +9,8 @@ from ..layout import YES
 from ..loads.internal import add_internal_tangent, damping, elastic
 from ..loads.together import add_generalised_loads, add_generalised_tangents, some_unit_knows
 from ..loads.units import TANGENT
-from ..recursion.products import clear
 from ..recursion.dynamics import loaded_newton_euler
+from ..recursion.products import clear
 from ..recursion.rest import rest_tangent
 from ..recursion.tangent import tangent
 

@@ -37,7 +37,9 @@ from .newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from .stiffness import NO_SHIFT, factor_at, factor_shifted, factor_unsymmetric, newton_step, residual_at
 
 HALVINGS = 30
-CLEAR = 1e-6  # pivots without row exchanges that are above this, relative to what cancels in them, are good for any matrix
+CLEAR = (
+    1e-6  # pivots without row exchanges that are above this, relative to what cancels in them, are good for any matrix
+)
 NEAR = 0.1  # relative residual below which a definite step needs no look at the energy
 SHORT = 0.5  # longest such step (scaled units)
 FALLS = 0.1  # what must be left at most of the residual after it, and after a step with kept factors
@@ -178,9 +180,9 @@ def statics(problem, q, trial, stiffness, p):
             p[REPORT_SHIFTS] += 1
         else:
             row = 0
-        if not use_energy and not (stiffness.tree and pivot > CLEAR):
-            if not factor_unsymmetric(problem, q, stiffness):
-                return SINGULAR
+        anew = not use_energy and not (stiffness.tree and pivot > CLEAR)
+        if anew and not factor_unsymmetric(problem, q, stiffness):
+            return SINGULAR
         length = newton_step(problem, use_energy, stiffness, r, step)
         slope = 0.0
         for k in range(step.shape[0]):

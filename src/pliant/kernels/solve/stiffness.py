@@ -90,11 +90,11 @@ def least_pivot(K, scale, A):
 
 
 @routine
-def tree_factor(problem, q, stiffness, definite, shift, whole, r):
+def tree_factor(problem, q, stiffness, definite, symmetric, shift, whole, r):
     """`factor_stiffness_tree` of a problem."""
     t, work, c, loads, fronts, u, tau = problem
     return factor_stiffness_tree(
-        t, work, c, loads, fronts, q, u, tau, definite, shift, whole, r, stiffness.S[0], stiffness.pivot
+        t, work, c, loads, fronts, q, u, tau, definite, symmetric, shift, whole, r, stiffness.S[0], stiffness.pivot
     )
 
 
@@ -103,7 +103,7 @@ def shifted_factor(problem, q, stiffness, shift, scratch):
     """Factors of the stiffness at q, after `factor_at`, with a shift (scaled units). Returns whether it is positive definite then."""
     S, _pivot, tree = stiffness
     if tree:
-        return tree_factor(problem, q, stiffness, YES, shift, NO, scratch)[0] > 0.0
+        return tree_factor(problem, q, stiffness, YES, YES, shift, NO, scratch)[0] > 0.0
     scaled_symmetric(S[0], problem.c.scale, shift, S[1])
     return cholesky(S[1])
 
@@ -119,7 +119,7 @@ def factor_at(problem, q, weight, use_energy, stiffness, r):
     S, _pivot, tree = stiffness
     least, top, neutral = NOT_DEFINITE, 0.0, False
     if tree:
-        least, top = tree_factor(problem, q, stiffness, YES, 0.0, YES, r)
+        least, top = tree_factor(problem, q, stiffness, YES, use_energy, 0.0, YES, r)
     else:
         residual_stiffness(t, work, c, loads, q, u, tau, r, S[:1])
         eliminate(c, S[0])
@@ -163,7 +163,7 @@ def factor_unsymmetric(problem, q, stiffness):
     c = problem.c
     S, pivot, tree = stiffness
     if tree:
-        return tree_factor(problem, q, stiffness, NO, 0.0, NO, problem.work.newton[NEWTON_STEP])[0] > 0.0
+        return tree_factor(problem, q, stiffness, NO, NO, 0.0, NO, problem.work.newton[NEWTON_STEP])[0] > 0.0
     K, A = S[0], S[1]
     for i in range(K.shape[0]):
         for j in range(K.shape[0]):
