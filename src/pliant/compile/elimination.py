@@ -37,7 +37,8 @@ class Cost(NamedTuple):
 
 MASS_COST = Cost(write=1.0, factor=0.04, front=350.0, multiply=0.38)
 STEP_COST = Cost(write=2.0, factor=0.04, front=190.0, multiply=0.25)
-REST_COST = Cost(write=2.0, factor=0.02, front=190.0, multiply=0.25)
+# in statics a shift is another pass along the tree, but only another factorisation of a dense matrix
+REST_COST = Cost(write=2.0, factor=0.02, front=1500.0, multiply=2.0)
 
 
 @dataclass(frozen=True)
