@@ -130,9 +130,14 @@ def refine(problem, q, trial, symmetric, stiffness, r, step, length, norm, targe
         distance += length
         slow = after > FALLS * norm
         norm = after
-        if norm <= target or slow:
+        if norm > target and slow:
             break
         length = newton_step(problem, symmetric, stiffness, r, step)
+        if norm <= target:  # a last step on trust, for the digits that quadratic convergence would have given
+            if not slow:
+                move_by(problem, q, step, 1.0, trial)
+                exchange(q, trial)
+            break
     return norm, distance
 
 
