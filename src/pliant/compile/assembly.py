@@ -123,6 +123,7 @@ class _Builder:
         self.cut = cut
         self.known = known or {}
         self.rods: dict[str, RodSteps] = {}
+        self.shared: dict[tuple[Any, ...], RodSteps] = {}  # by content
         self.blocks: list[list[int]] = []
         self.places: list[Pose] = []
         self.steps: list[list[int]] = []
@@ -221,7 +222,8 @@ class _Builder:
         children = self.children.get(link.name, [])
         attached = [float(child.parent.X or 0.0) for child in children]
         named = points_of_interest(self.robot, link.name)
-        steps = rod_steps(self.robot, link, rod, attached, named, self.refine, self.known.get(link.name))
+        known = self.known.get(link.name)
+        steps = rod_steps(self.robot, link, rod, attached, named, self.refine, known, self.shared)
         self.rods[link.name] = steps
         self.notes += steps.notes
         grid, X = steps.grid, steps.grid.X
@@ -312,19 +314,18 @@ class _Builder:
     def spans(self) -> list[list[int]]:
         """For each block, runs of contiguous columns of its ancestors; sets SPAN0 and SPANS."""
         spans: list[list[int]] = []
+        above: list[list[list[int]]] = []  # of each block: those of its parent and the parent's own
         for block in self.blocks:
-            runs: list[list[int]] = []
             parent = block[layout.PARENT]
-            chain = []
-            while parent >= 0:
-                chain.append(parent)
-                parent = self.blocks[parent][layout.PARENT]
-            for b in reversed(chain):
-                start, length = self.blocks[b][layout.COL0], self.blocks[b][layout.COLS]
-                if runs and runs[-1][0] + runs[-1][1] == start:
-                    runs[-1][1] += length
+            runs: list[list[int]] = []
+            if parent >= 0:
+                runs = above[parent]
+                start, length = self.blocks[parent][layout.COL0], self.blocks[parent][layout.COLS]
+                if runs and sum(runs[-1]) == start:
+                    runs = [*runs[:-1], [runs[-1][0], runs[-1][1] + length]]
                 else:
-                    runs.append([start, length])
+                    runs = [*runs, [start, length]]
+            above.append(runs)
             block[layout.SPAN0], block[layout.SPANS] = len(spans), len(runs)
             spans += runs
         return spans

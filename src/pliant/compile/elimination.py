@@ -17,7 +17,7 @@ from ..kernels import layout
 from ..kernels.layout import Tables
 from ..kernels.loads.efforts import E_V, Efforts
 from ..kernels.loads.internal import Internal
-from ..kernels.loads.tendons import N_PHI, N_RANGE, N_V, Tendons
+from ..kernels.loads.tendons import N_V, Tendons, acting
 from ..kernels.solve import fronts as layout_of
 from ..kernels.solve.fronts import Fronts
 
@@ -37,6 +37,8 @@ class Cost(NamedTuple):
 
 MASS_COST = Cost(write=1.0, factor=0.04, front=350.0, multiply=0.38)
 STEP_COST = Cost(write=2.0, factor=0.04, front=190.0, multiply=0.25)
+# in statics a shift is another pass along the tree, but only another factorisation of a dense matrix
+REST_COST = Cost(write=2.0, factor=0.02, front=1500.0, multiply=2.0)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Elimination:
     local: bool  # whether all forces on coordinates act within a front, as the implicit step needs
     for_mass: bool  # whether the articulated-body algorithm beats a dense mass matrix
     for_step: bool  # whether eliminating the tree beats dense factors in an implicit step
+    for_rest: bool  # the same in statics
 
 
 class _Plan:
@@ -95,8 +98,9 @@ def _line_homes(plan: _Plan, tendons: Tendons) -> Ints:
     """The block that each node of tendons acts on."""
     homes = np.zeros(len(tendons.node), dtype=np.int64)
     for k, row in enumerate(tendons.node):
-        o, n, v0 = int(row[N_PHI]), int(row[N_RANGE + 6]), int(row[N_V])
-        acts = (v0 + np.flatnonzero(tendons.phi[o : o + n])).tolist() or [v0]
+        which, _components, values = acting(tendons, k)
+        v0 = int(row[N_V])
+        acts = (v0 + which[values != 0.0]).tolist() or [v0]
         homes[k] = plan.home_of_own(acts)
     return homes
 
@@ -152,6 +156,7 @@ def plan_elimination(tables: Tables, internal: Internal, tendons: Tendons, effor
         local=bool(np.all(entries >= 0) and np.all(driven >= 0) and np.all(lines >= 0)),
         for_mass=bool(_tree_cost(MASS_COST, m, e, 6.0) < _dense_cost(MASS_COST, nv)),
         for_step=bool(_tree_cost(STEP_COST, m, e, 12.0) < _dense_cost(STEP_COST, nv)),
+        for_rest=bool(_tree_cost(REST_COST, m, e, 6.0) < _dense_cost(REST_COST, nv)),
     )
 
 

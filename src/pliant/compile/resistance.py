@@ -18,57 +18,86 @@ from .rods import rod_matrices
 if TYPE_CHECKING:
     from .assembly import Assembly, LinkInfo, ManifoldJoint
 
-__all__ = ["Resistance", "internal_tables", "resist", "revise_resistance", "sparse", "write_resistance"]
+__all__ = ["Resistance", "internal_tables", "resist", "revise_resistance", "write_resistance"]
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Resistance:
-    """Forces K (q − rest) and D v of rods and scalar joints; springs of manifold joints are not linear."""
+    """Forces K (q − rest) and D v of rods and scalar joints, by rows; springs of manifold joints are not linear."""
 
-    stiffness: Array  # (nv, nv) constant part: rods and scalar joints
-    damping: Array  # (nv, nv)
+    start: Ints  # (nv + 1,) first entry of each row
+    column: Ints  # (entries,)
+    stiffness: Array  # (entries,) of K, constant part: rods and scalar joints
+    damping: Array  # (entries,) of D
     rest: Array  # (nq,) coordinates of zero elastic force; neutral configuration of manifold joints
-    entries: NDArray[np.int64]  # of these matrices, row after row, that are not both zero
+
+    def matrix(self, entries: Array) -> Array:
+        """Entries of K or D as a matrix (nv, nv)."""
+        n = len(self.start) - 1
+        out = np.zeros((n, n))
+        out[np.repeat(np.arange(n), np.diff(self.start)), self.column] = entries
+        return out
 
 
-def _add(info: LinkInfo, K: Array, D: Array, rest: Array) -> None:
-    """Write the blocks of one link."""
-    joint, v0, q0 = info.link.joint, info.v0, info.q0
-    own = slice(v0, v0 + joint.nv)
+def _blocks(info: LinkInfo) -> tuple[Array, Array]:
+    """K and D of the coordinates of one link."""
+    link, joint = info.link, info.link.joint
+    K, D = np.zeros((2, link.nv, link.nv))
+    own = slice(0, joint.nv)
     if joint.nv:
         D[own, own] = joint.damping_matrix
         if joint.group is None:
             K[own, own] = joint.stiffness_matrix
-            rest[q0 : q0 + joint.nq] = joint.rest_position
-        else:
-            rest[q0 : q0 + joint.nq] = joint.group.neutral()
-    if isinstance(info.link.content, Rod):
+    if isinstance(link.content, Rod):
         assert info.steps is not None
-        rod = rod_matrices(info.link.content, info.steps, info.integrals)
-        K[info.rod_v, info.rod_v], D[info.rod_v, info.rod_v] = rod
+        K[joint.nv :, joint.nv :], D[joint.nv :, joint.nv :] = rod_matrices(link.content, info.steps, info.integrals)
+    return K, D
+
+
+def _put_rest(info: LinkInfo, rest: Array) -> None:
+    """Write where the joint of a link has no elastic force."""
+    joint = info.link.joint
+    if joint.nv:
+        neutral = joint.rest_position if joint.group is None else joint.group.neutral()
+        rest[info.q0 : info.q0 + joint.nq] = neutral
 
 
 def resist(links: dict[str, LinkInfo], nq: int, nv: int) -> Resistance:
-    """The resistance of all links."""
-    K, D, rest = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nq)
+    """The resistance of all links, which do not couple and have their velocities one after another."""
+    rest, counts = np.zeros(nq), np.zeros(nv, dtype=np.int64)
+    column, stiffness, damping = [np.zeros(0, dtype=np.int64)], [np.zeros(0)], [np.zeros(0)]
     for info in links.values():
-        _add(info, K, D, rest)
-    return Resistance(K, D, rest, np.flatnonzero((K != 0) | (D != 0)))
+        if not info.link.nv:
+            continue
+        K, D = _blocks(info)
+        at = np.nonzero((K != 0) | (D != 0))
+        counts[info.v0 : info.v0 + len(K)] = np.bincount(at[0], minlength=len(K))
+        column.append(info.v0 + at[1])
+        stiffness.append(K[at])
+        damping.append(D[at])
+        _put_rest(info, rest)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    return Resistance(start, np.concatenate(column), np.concatenate(stiffness), np.concatenate(damping), rest)
 
 
 def revise_resistance(old: Resistance, links: dict[str, LinkInfo], changed: Iterable[str]) -> Resistance | None:
     """The same if only some links have changed, by name; None if other entries are zero than before."""
-    K, D, rest = old.stiffness.copy(), old.damping.copy(), old.rest.copy()
+    stiffness, damping, rest = old.stiffness.copy(), old.damping.copy(), old.rest.copy()
     for name in changed:
         info = links[name]
-        own = slice(info.v0, info.v0 + info.link.nv)
-        _add(info, K, D, rest)
-        before = (old.stiffness[own, own] != 0) | (old.damping[own, own] != 0)
-        if not np.array_equal(before, (K[own, own] != 0) | (D[own, own] != 0)):
+        K, D = _blocks(info)
+        at = np.nonzero((K != 0) | (D != 0))
+        rows = old.start[info.v0 : info.v0 + len(K) + 1]
+        own = slice(int(rows[0]), int(rows[-1]))
+        counts = np.bincount(at[0], minlength=len(K))
+        if not np.array_equal(counts, np.diff(rows)) or not np.array_equal(info.v0 + at[1], old.column[own]):
             return None
-    return Resistance(K, D, rest, old.entries)
+        stiffness[own], damping[own] = K[at], D[at]
+        _put_rest(info, rest)
+    return Resistance(old.start, old.column, stiffness, damping, rest)
 
 
 def _scales(assembly: Assembly) -> Array:
@@ -86,15 +115,6 @@ def _scales(assembly: Assembly) -> Array:
     return scale
 
 
-def sparse(resistance: Resistance) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]:
-    """Stiffness and damping by rows: where each row starts (nv + 1,), columns, and the entries of both."""
-    K, D, entries = resistance.stiffness, resistance.damping, resistance.entries
-    rows, columns = np.divmod(entries, len(K))
-    start = np.zeros(len(K) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=len(K)), out=start[1:])
-    return start, columns, K.take(entries), D.take(entries)
-
-
 def write_resistance(packed: Packed, assembly: Assembly) -> bool:
     """Write stiffness, damping and rest into tables of the same pattern; False if other manifold joints have springs now."""
 
@@ -105,8 +125,8 @@ def write_resistance(packed: Packed, assembly: Assembly) -> bool:
     if [spring.row for spring in springs] != [tuple(row) for row in table("springs").tolist()]:
         return False
     resistance = assembly.resistance
-    table("stiffness")[:] = resistance.stiffness.take(resistance.entries)
-    table("damping")[:] = resistance.damping.take(resistance.entries)
+    table("stiffness")[:] = resistance.stiffness
+    table("damping")[:] = resistance.damping
     table("rest")[:] = resistance.rest
     if springs:
         table("spring_stiffness")[:], table("spring_rest")[:] = _spring_tables(springs)
@@ -133,15 +153,15 @@ def internal_tables(assembly: Assembly) -> Internal:
         plain_q[joint.q] = plain_v[joint.v] = False
     springs = _springs(assembly)
     stiffness, rest = _spring_tables(springs)
-    start, column, elastic, viscous = sparse(assembly.resistance)
+    resistance = assembly.resistance
     return Internal(
         shift=np.column_stack([np.flatnonzero(plain_q), np.flatnonzero(plain_v)]).astype(np.int64),
         spatial=np.array([joint.row for joint in assembly.spatial], dtype=np.int64).reshape(-1, 3),
-        rest=assembly.resistance.rest,
-        start=start,
-        column=column,
-        stiffness=elastic,
-        damping=viscous,
+        rest=resistance.rest,
+        start=resistance.start,
+        column=resistance.column,
+        stiffness=resistance.stiffness,
+        damping=resistance.damping,
         springs=np.array([spring.row for spring in springs], dtype=np.int64).reshape(-1, 3),
         spring_stiffness=stiffness,
         spring_rest=rest,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,8 +102,26 @@ def _equal(a: Any, b: Any) -> bool:
     return isinstance(a, (int, float, str, tuple)) and type(a) is type(b) and a == b
 
 
+def content(value: Any) -> Any:
+    """What tells whether two parts of a description are equal: themselves where they can be compared, else which object they are."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tobytes()
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
 def rod_steps(
-    robot: Robot, link: Link, rod: Rod, attached: list[float], named: list[float], refine: int, known: RodSteps | None
+    robot: Robot,
+    link: Link,
+    rod: Rod,
+    attached: list[float],
+    named: list[float],
+    refine: int,
+    known: RodSteps | None,
+    shared: dict[tuple[Any, ...], RodSteps] | None = None,
 ) -> RodSteps:
     """The steps of a rod.
 
@@ -117,6 +135,8 @@ def rod_steps(
         Multiplies the number of points.
     known : RodSteps or None
         Steps of the same rod with other dimensions, which are returned if they fit.
+    shared : dict, optional
+        Steps of other rods of the robot by their content, to which these are added: equal rods have the same arrays.
     """
     spectral = rod.integration == "spectral"
     inside = [x for x in attached + named if SAME_POINT < x < 1 - SAME_POINT]
@@ -139,6 +159,9 @@ def rod_steps(
     )
     if known is not None and known.fit(made_of):
         return known
+    key = tuple(content(value) for value in made_of)
+    if shared is not None and key in shared:
+        return replace(shared[key], made_of=made_of)
     grid = rod_grid(breakpoints, points, extra=inside, rule=rod.rule)
     _check_points(link, rod, grid, points)
     X = grid.X
@@ -153,7 +176,10 @@ def rod_steps(
         np.flatnonzero(np.any(phi[:, i0:i1] != 0.0, axis=(0, 1))) if local else everywhere
         for i0, i1 in zip([0, *ends], ends)
     ]
-    return RodSteps(grid, phi, xi, ends, columns, rod.strains.matrix(X[grid.weights > 0]), notes, made_of)
+    steps = RodSteps(grid, phi, xi, ends, columns, rod.strains.matrix(X[grid.weights > 0]), notes, made_of)
+    if shared is not None:
+        shared[key] = steps
+    return steps
 
 
 def _check_points(link: Link, rod: Rod, grid: Grid, points: int) -> None:

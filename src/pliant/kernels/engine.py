@@ -44,6 +44,7 @@ from .solve.replay import replay
 from .solve.residual import residual, residual_tangent
 from .solve.rollout import rollout
 from .solve.statics import statics
+from .solve.stiffness import Stiffness
 from .solve.tape import unpack_program, unpack_tape
 
 __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
@@ -124,7 +125,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | TANGENT | CQ, CV, CA | v1 = r, S[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a |
     | MASS | | S[0] = M(q) |
     | FORWARD | TREE, RATE, VALUE | a (prescribed accelerations, else 0); a1 = acceleration, S[0] = factors of M; work.multiplier |
-    | STATICS | TOLERANCE, ITERATIONS, RADIUS, ENERGY, WEIGHT | q1 = equilibrium, from q1; report; S (2, …) |
+    | STATICS | TOLERANCE, ITERATIONS, RADIUS, ENERGY, WEIGHT, TREE | q1 = equilibrium, from q1; report; q is scratch; S (2, nv, nv), or the store |
     | SOLVE | CV, CA, TREE | v1 = r, a1 becomes (∂r/∂q + cv ∂r/∂v + ca ∂r/∂a)⁻¹ a1, S = factors |
     | INPUTS | | S[0] (nu, nv) = derivatives of the generalised forces with respect to the inputs |
     | LENGTHS | | S[0] (tendons, nv) = ∂ℓ/∂q, work.tension = lengths and rates |
@@ -189,7 +190,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
         power_balance(problem, q, v, a, v1, p)
         return CONVERGED
     if job == STATICS:
-        return statics(problem, q1, q, S[:1], S[1], pivot, p)
+        return statics(problem, q1, q, Stiffness(S, pivot, p[OPTION_TREE] != 0.0), p)
     factors = Factors(S, pivot, p[OPTION_TREE] != 0.0)
     if job == FORWARD:
         status = forward_dynamics(problem, q, v, a, a1, factors)

@@ -138,7 +138,7 @@ class Work(NamedTuple):
     x: F2  # (6, 3n + 19)
     g: F2  # (12, 3n + 19)
     h: F2  # (n, 3n + 19)
-    out: F3  # (3, columns, columns)
+    out: F3  # (3, columns, columns), or empty if columns are velocities in order
     tau: F1  # (columns,)
     origin: F1  # (3,)
     line: F2  # (7, 6) scratch of tendons
@@ -188,6 +188,7 @@ def make_work(
     spectral = [(int(row[STEPS]), int(row[COLS])) for row in tables.block if row[COLLOC] >= 0]
     nodes = max((m * (4 * k + int(N_LOADED)) for m, k in spectral), default=0)
     turn = max((m for m, _k in spectral), default=0)
+    wide = 0 if tables.flags[IN_ORDER] else columns
 
     def zeros(*shape: int) -> Floats:
         return np.zeros(shape, dtype=dtype)
@@ -215,7 +216,7 @@ def make_work(
         x=zeros(6, width),
         g=zeros(12, width),
         h=zeros(n, width),
-        out=zeros(3, columns, columns),
+        out=zeros(3, wide, wide),
         tau=zeros(columns),
         origin=zeros(3),
         line=zeros(7, 6),

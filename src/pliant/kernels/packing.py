@@ -51,7 +51,13 @@ def pack(groups: Sequence[tuple[Any, bool]]) -> Packed:
             parts[kind].append(array.ravel())
             sizes[kind] += array.size
     parts[0].insert(0, np.array(header, dtype=np.int64).ravel())
-    return Packed(*(np.concatenate(part) for part in parts))
+    buffer = np.zeros(sizes[2])  # memory that is not written costs nothing before it is used
+    start = 0
+    for part in parts[2]:
+        if part.any():
+            buffer[start : start + part.size] = part
+        start += part.size
+    return Packed(np.concatenate(parts[0]), np.concatenate(parts[1]), buffer)
 
 
 def view_of(packed: Packed, kind: Any, written: bool, first: int) -> Any:

@@ -29,12 +29,14 @@ OPTION_POWER = OPTION_GAP = OPTION_ROWS = np.int64(0)
 # ALPHA: time step [s], the four numbers of the method, tolerances, Newton's tolerance relative to these, its iterations
 OPTION_H, OPTION_ALPHA_M, OPTION_ALPHA_F, OPTION_BETA, OPTION_GAMMA = _slots(0, 5)
 OPTION_RTOL, OPTION_ATOL, OPTION_NEWTON, OPTION_LIMIT = _slots(5, 4)
-# FORWARD, SOLVE, ALPHA: 1 if S is the store of the elimination along the tree (`solve.fronts`), 0 if it is a square matrix
+# FORWARD, SOLVE, STATICS, ALPHA: 1 if S is the store of the elimination along the tree (`solve.fronts`), 0 if it is a square matrix
 OPTION_TREE = np.int64(15)
 
 # STATICS: iterations, residual relative to the forces, steps with a shifted tangent, halvings of steps, 1 if the tangent is
-# positive definite at the end, potential energy [J]
-REPORT_ITERATIONS, REPORT_RESIDUAL, REPORT_SHIFTS, REPORT_HALVINGS, REPORT_DEFINITE, REPORT_ENERGY = _slots(16, 6)
+# positive definite at the end, potential energy where it was last looked at [J], smallest pivot of the tangent relative to its diagonal
+REPORT_ITERATIONS, REPORT_RESIDUAL, REPORT_SHIFTS, REPORT_HALVINGS, REPORT_DEFINITE, REPORT_ENERGY, REPORT_PIVOT = (
+    _slots(16, 7)
+)
 # ALPHA: iterations (as above), factorisations, residuals; error of q in units of the tolerance, rate of convergence
 REPORT_FACTORISATIONS, REPORT_RESIDUALS, REPORT_ERROR, REPORT_RATE = _slots(17, 4)
 # BALANCE: energies [J], potential of the loads that have one, power [W]

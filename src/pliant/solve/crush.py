@@ -17,13 +17,12 @@ from ..kernels.loads.tendons import (
     L_TENDON,
     LAW_ELASTIC,
     LAW_INPUT,
-    N_PHI,
-    N_RANGE,
     N_V,
     P_PLACE,
     P_SLOPE,
     P_WEIGHT,
     V_FRICTION,
+    acting,
 )
 from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
@@ -68,11 +67,10 @@ class _Paths:
         self.J, self.start = np.zeros((count, 3, system.nv)), np.zeros((count, 3))
         for p, m in enumerate(tendons.point[:, L_NODE]):
             node, data = tendons.node[m], tendons.data[p]
-            ends = node[N_RANGE:]
-            first, n, v0 = node[N_PHI], ends[6], node[N_V]
+            which, components, phi = acting(tendons, m)
             x, y, z = data[P_PLACE:P_SLOPE]
             E = np.array([[0, z, -y, 1, 0, 0], [-z, 0, x, 0, 1, 0], [y, -x, 0, 0, 0, 1.0]])
-            self.J[p][:, v0 : v0 + n] = np.repeat(E, np.diff(ends), axis=1) * tendons.phi[first : first + n]
+            self.J[p][:, node[N_V] + which] = E[:, components] * phi
             self.start[p] = E @ tendons.strain[m] + data[P_SLOPE:]
         plain = (tendons.law[:, LAW_ELASTIC] == 0) & (tendons.value[:, V_FRICTION] == 0.0)
         tension = np.where(plain, u[tendons.law[:, LAW_INPUT]], 0.0)

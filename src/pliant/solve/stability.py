@@ -13,10 +13,10 @@ from .balance import static_tangent
 from .closure import null_space
 
 __all__ = [
+    "CLEAR",
     "Stability",
     "Verdict",
     "assess",
-    "clear_pivots",
     "free_directions",
     "name_directions",
     "neutral_directions",
@@ -26,7 +26,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Stability = Literal["stable", "neutral", "divergence", "flutter", "unknown"]
 
-_CLEAR = 1e-6  # pivots of the stiffness above this, relative to its diagonal: positive definite beyond doubt
+CLEAR = 1e-6  # pivots of the stiffness above this, relative to its diagonal: positive definite beyond doubt
 _NEUTRAL = 1e-9  # stiffness of a direction, relative to what cancels in it, that counts as none
 _SYMMETRIC = 1e-9  # unsymmetric part of a stiffness that counts as none
 _NOISE = 1e-13  # relative error of a well-conditioned eigenvalue
@@ -138,11 +138,6 @@ def neutral_directions(A: Array) -> Array:
     return np.asarray(V[singular <= _NEUTRAL * cancels].T, dtype=np.float64)
 
 
-def clear_pivots(L: Array, diagonal: Array) -> bool:
-    """Whether a matrix with this Cholesky factor and diagonal is positive definite beyond doubt, far from rounding."""
-    return bool((L.diagonal() ** 2 > _CLEAR * diagonal).all())
-
-
 def symmetric(A: Array) -> bool:
     """Whether a matrix is symmetric up to rounding."""
     return bool(np.abs(A - A.T).max(initial=0.0) <= _SYMMETRIC * np.abs(A).max(initial=0.0))
@@ -175,7 +170,7 @@ def _definite(A: Array) -> bool:
     """Whether the symmetric part of a matrix is positive definite beyond doubt."""
     S = (A + A.T) / 2
     try:
-        return clear_pivots(np.asarray(np.linalg.cholesky(S), dtype=np.float64), S.diagonal())
+        return bool((np.linalg.cholesky(S).diagonal() ** 2 > CLEAR * S.diagonal()).all())
     except np.linalg.LinAlgError:
         return False
 

@@ -14,6 +14,7 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
+from ..system.dynamics import LinearSolver, static_storage
 from ..system.forces import independent
 from .balance import ROUNDING, Balance, measure, static_tangent
 from .crush import find_crush
@@ -21,7 +22,7 @@ from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import MountOptions, mount
 from .resolution import spatial_warning
-from .stability import Verdict, assess, clear_pivots, name_directions
+from .stability import CLEAR, Verdict, assess, name_directions
 
 __all__ = ["Problem", "solve_problem", "solve_statics"]
 
@@ -35,6 +36,9 @@ _REASONS = {
     int(NOT_FINITE): "the residual is not finite; the start or the inputs contain NaN or overflow",
 }
 SPATIAL = 1e-3  # of the length: errors of the points along rods that are worth a warning
+_MODES = (
+    1000  # degrees of freedom up to which the modes of a stiffness are worth their time where Newton's method fails
+)
 _ABSURD = 1e12  # N, N m: loads beyond this are looked at
 _BEYOND = 1e-6  # rounding of the loads, relative to the stiffest spring, beyond which springs are not resolved
 
@@ -311,6 +315,8 @@ def _unresisted(balance: Balance) -> str:
     """The reason if a force acts where nothing holds, so that there is no equilibrium; "" otherwise."""
     system = balance.system
     free = np.flatnonzero(~system.known)
+    if len(free) > _MODES:
+        return ""
     K = _stiffness(system, balance.q, balance.u, balance.tau, balance.given)
     if not (np.isfinite(balance.force) and len(free) and np.all(np.isfinite(K))):
         return ""
@@ -331,7 +337,7 @@ def _unresisted(balance: Balance) -> str:
     )
 
 
-def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
+def _newton(problem: Problem, q: Array, share: float = 1.0, solver: LinearSolver = "auto") -> _Attempt:
     """One Newton iteration to the end, with a share of all loads."""
     system, part = problem.system, problem.part(share)
     p = np.zeros(engine.PARAMETERS)
@@ -339,14 +345,16 @@ def _newton(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
     p[slots.OPTION_RADIUS], p[slots.OPTION_ENERGY] = problem.radius, problem.stable and problem.potential
     scale = np.where(system.known, 0.0, system.internal.scale)
     p[slots.OPTION_WEIGHT] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
-    solution, S = q.copy(), np.zeros((2, system.nv, system.nv))
+    S, p[slots.OPTION_TREE] = static_storage(system, solver)
+    solution = q.copy()
     status = system.run_job(engine.STATICS, q.copy(), u=part.u, tau=part.tau, p=p, S=S, q1=solution, given=part.given)
-    # S[1] is the Cholesky factor of the scaled stiffness that the kernel made last
+    if status == SINGULAR and p[slots.OPTION_TREE]:  # along the tree rows are exchanged within a part only
+        return _newton(problem, q, share, "dense")
     iterations, relative = int(p[slots.REPORT_ITERATIONS]), float(p[slots.REPORT_RESIDUAL])
-    definite = status == CONVERGED and p[slots.REPORT_DEFINITE] == 1.0 and relative <= problem.tolerance
-    definite = definite and clear_pivots(S[1], system.internal.scale**2 * S[0].diagonal())
+    definite = status == CONVERGED and bool(p[slots.REPORT_PIVOT] > CLEAR) and relative <= problem.tolerance
     lost = status in (STALLED, SINGULAR) or p[slots.REPORT_SHIFTS] > 0.5 * iterations
-    return _Attempt(solution, int(status), relative, iterations, lost=bool(lost), K=S[0], definite=definite)
+    K = None if definite or p[slots.OPTION_TREE] else S[0]
+    return _Attempt(solution, int(status), relative, iterations, lost=bool(lost), K=K, definite=definite)
 
 
 def _stepped(problem: Problem, q: Array, steps: int, *, rescue: bool = False) -> _Attempt:
@@ -388,7 +396,12 @@ def _left(problem: Problem, found: Equilibrium, verdict: Verdict) -> tuple[Equil
 
 
 def _descend(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
-    """Where the forces lead, with a share of all loads; see `_follow_forces`. Without a potential Newton's method finishes."""
+    """Where the forces lead, with a share of all loads; see `_follow_forces`. Without a potential Newton's method finishes.
+
+    Of large robots Newton's method goes on: a step along the forces takes as long as hundreds of its own.
+    """
+    if problem.system.nv > _MODES:
+        return _newton(problem, q, share)
     attempt = _follow_forces(problem.part(share), q)
     if problem.potential or attempt.status == NOT_FINITE:
         return attempt

@@ -314,6 +314,13 @@ def step_storage(system: Core, solver: LinearSolver = "auto") -> tuple[Array, bo
     return np.zeros((1, system.nv, system.nv)), False
 
 
+def static_storage(system: Core, solver: LinearSolver = "auto") -> tuple[Array, bool]:
+    """Memory for the stiffness and its factors in statics, as of `step_storage`: two square matrices, or the store of the tree."""
+    if solver == "tree" or (solver == "auto" and not why_dense(system) and system._elimination.for_rest):
+        return np.zeros((1, *system.fronts.size)), True
+    return np.zeros((2, system.nv, system.nv)), False
+
+
 def why_dense(system: Core) -> str:
     """What couples parts of the robot beyond the tree, so that implicit steps need dense factors; "" if nothing does."""
     if system._assembly.loading.coupled:

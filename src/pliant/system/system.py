@@ -223,12 +223,12 @@ class System(Core):
     @property
     def stiffness_matrix(self) -> Array:
         """Constant stiffness K (nv, nv) of rods and scalar joints; other springs are in `elastic_tangent`."""
-        return self._assembly.resistance.stiffness.copy()
+        return self._assembly.resistance.matrix(self._assembly.resistance.stiffness)
 
     @property
     def damping_matrix(self) -> Array:
         """Constant damping D (nv, nv)."""
-        return self._assembly.resistance.damping.copy()
+        return self._assembly.resistance.matrix(self._assembly.resistance.damping)
 
     def elastic_forces(self, q: ArrayLike) -> Array:
         """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""

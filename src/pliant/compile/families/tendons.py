@@ -35,12 +35,16 @@ __all__ = ["TENDONS"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_Runs = tuple[tuple[int, int], ...]  # for each strain component, first and end of coordinates
 
 _TOLERANCE = 3e-5  # of the wrench of a tendon, for the degree of its variation along a rod
 _NOTED = 1e-3  # the same, for a word about points that the user gave
 _BENT = 0.3  # curvature of the states for which points are chosen, times the largest offset
 _STRETCHED = 0.1  # stretch and shear of these states
 _SHARED = 3.0  # how many times the points that it needs a tendon may get to share nodes: one more node costs several more points
+_LOOKED = np.array(
+    [0.0317, 0.2718, 0.5772, 0.8414, 0.9689]
+)  # where a function is looked at to see whether it acts in a part
 _TURNED = 2 * np.pi  # angle [rad] that the rod has turned in them, for the loss of tension by friction
 
 
@@ -165,12 +169,33 @@ def _share(stretches: Iterable[tuple[str, Array, Ints]]) -> None:
             counts[k] = leader
 
 
+def _runs(rod: Rod, part: tuple[float, float]) -> _Runs:
+    """For each strain component the coordinates of a rod that act between two points X: all, or one run of those of local functions.
+
+    Functions are looked at inside of the part, not at its nodes, where one that acts may happen to be zero.
+    """
+    components = rod.strains.components
+    ends = np.searchsorted(components, np.arange(7)).tolist()
+    whole = tuple(pairwise(ends))
+    if not rod.strains.breakpoints:
+        return whole
+    a, b = part
+    acts = np.any(rod.strains.evaluate(a + (b - a) * _LOOKED) != 0.0, axis=0)
+    runs = []
+    for begin, stop in whole:
+        found = begin + np.flatnonzero(acts[begin:stop])
+        runs.append((int(found[0]), int(found[-1]) + 1) if len(found) else (begin, begin))
+    return tuple(runs)
+
+
 class _Builder:
     """Collects points and straight stretches of all tendons."""
 
     def __init__(self, places: Places, inputs: Sequence[str]) -> None:
         self.places, self.inputs, self.refine, self.notes = places, inputs, places.refine, places.notes
-        self.nodes: dict[tuple[str, float], tuple[list[int], Array, Array, Array]] = {}  # place, ξ*, Φ, Φ′ by rod and X
+        self.nodes: dict[
+            tuple[str, float], tuple[list[int], _Runs, Array, Array, Array]
+        ] = {}  # place, ξ*, Φ, Φ′ by rod and X
         self.entries: dict[tuple[str, float], list[tuple[int, Array, int]]] = {}  # of a node: tendon, data, wrap
         self.segments: list[list[int]] = []
         self.spans: list[Array] = []
@@ -267,8 +292,8 @@ class _Builder:
         d, slope = piece.offsets(X)
         weight = nodes.weights * L * tendon.weight(X)
         table = np.column_stack([weight, d, slope / L])
-        ends = np.searchsorted(rod.strains.components, np.arange(7)).tolist()
-        head = [self.places.strain_q(link), self.places.strain_v(link), *ends]
+        head = [self.places.strain_q(link), self.places.strain_v(link)]
+        runs = {part: _runs(rod, part) for part in dict.fromkeys(nodes.edges)}
         slopes, bends = np.zeros_like(values), np.zeros((len(X), 9))
         for part in dict.fromkeys(nodes.edges) if self.rubs else ():
             at = np.array([e == part for e in nodes.edges])
@@ -285,7 +310,7 @@ class _Builder:
                 rows.append(np.concatenate([total, nodes.before[i] * L]))
             node = (piece.rod, float(x))
             self.entries.setdefault(node, []).append((k, table[i], wrap))
-            self.nodes.setdefault(node, (head, reference[i], values[i], slopes[i]))
+            self.nodes.setdefault(node, (head, runs[nodes.edges[i]], reference[i], values[i], slopes[i]))
         return np.concatenate([total, nodes.weights * L]) if tendon.friction > 0 else total
 
     def needed_points(self, name: str, place: int, tendon: Tendon, piece: Along) -> tuple[Array, Ints]:
@@ -321,18 +346,21 @@ class _Builder:
         data, strain, phi, slope = [], [], [], []
         wrap = np.zeros((self.wraps, 1), dtype=np.int64)
         total = 0
-        for m, (key, (head, reference, values, slopes)) in enumerate(self.nodes.items()):
+        for m, (key, (head, runs, reference, values, slopes)) in enumerate(self.nodes.items()):
             first = len(point)
             for k, row, w in self.entries[key]:
                 if w >= 0:
                     wrap[w, 0] = len(point)
                 point.append((k, m))
                 data.append(row)
-            node.append([first, len(point), total, *head])
+            places = []  # what leads from a coordinate to its value
+            for begin, stop in runs:
+                places.append(total - begin)
+                phi.append(values[begin:stop])
+                slope.append(slopes[begin:stop])
+                total += stop - begin
+            node.append([first, len(point), *head, *(a for a, _b in runs), *(b for _a, b in runs), *places])
             strain.append(reference)
-            phi.append(values)
-            slope.append(slopes)
-            total += len(values)
         widest = max((len(row) for row in [*self.turn, *self.segment_turn]), default=0)
         turn = [np.pad(row, (0, widest - len(row))) for row in [*self.turn, *self.segment_turn]]
         return Tendons(

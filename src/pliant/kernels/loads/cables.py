@@ -20,11 +20,12 @@ from .tendons import (
     LAW_END,
     LAW_FIRST,
     LAW_INPUT,
+    N_BEGIN,
     N_END,
     N_FIRST,
     N_PHI,
     N_Q,
-    N_RANGE,
+    N_STOP,
     N_V,
     P_SLOPE,
     P_WEIGHT,
@@ -403,9 +404,10 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
                 )
         turning(tendons, first + m, q, slope)
         node = tendons.node[tendons.point[tendons.wrap[first + m, 0], L_NODE]]
-        o, v0 = node[N_PHI], node[N_V]
+        v0 = node[N_V]
         for c in range(6):
-            for i in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+            o = node[N_PHI + c]
+            for i in range(node[N_BEGIN + c], node[N_STOP + c]):
                 right[v0 + i] += slope[0, c] * tendons.phi[o + i] + slope[1, c] * tendons.slope[o + i]
         add_outer(left, scale, right, out)
 

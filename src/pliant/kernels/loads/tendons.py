@@ -14,17 +14,17 @@ import numpy as np
 
 from ..._jit import inline, routine
 from ..algebra.dual import dadd, daxpy, get3, get6, vadd, vaxpy, vcross, vdot, vscale
-from ..layout import F1, F2, I2
+from ..layout import F1, F2, I2, Floats, Ints
 
 
 class Tendons(NamedTuple):
     """Points and straight stretches of all tendons, as arrays; constant after compile."""
 
-    node: I2  # (nodes, NODE_WIDTH) points of rods: first and end of its rows in `point`, and of its entries in `phi`
+    node: I2  # (nodes, NODE_WIDTH) points of rods, see below
     strain: F2  # (nodes, 6) ξ*
     point: I2  # (points, 2) tendon and node; those of a node follow each other
     data: F2  # (points, 7) weight [m], d (3), d′ (3) per metre
-    phi: F1  # (Σ,) basis values of the rod's coordinates at each node, in the order of strain components
+    phi: F1  # (Σ,) basis values at each node of the coordinates that act there, in the order of strain components
     segment: I2  # (segments, 3) tendon and the steps of its two ends (−1: the world)
     span: F2  # (segments, 6) the two ends in the frames of their steps
     law: I2  # (tendons, 4) input, 1 if elastic, first and end of its rows in `wrap`
@@ -35,9 +35,10 @@ class Tendons(NamedTuple):
     turn: F2  # (wraps + segments, most wraps of a tendon) weights of the turning angle before a point or segment
 
 
-# columns of `node`: rows in `point`, first entry of `phi`, first coordinate and velocity, seven ends of strain components
-N_FIRST, N_END, N_PHI, N_Q, N_V, N_RANGE = (np.int64(k) for k in range(6))
-NODE_WIDTH = 5 + 7
+# columns of `node`: first and end of its rows in `point`, first coordinate and velocity of its rod; for each strain component the first of
+# the rod's coordinates that act at the node, the end of them, and what leads from a coordinate to its entry in `phi`
+N_FIRST, N_END, N_Q, N_V, N_BEGIN, N_STOP, N_PHI = (np.int64(k) for k in (0, 1, 2, 3, 4, 10, 16))
+NODE_WIDTH = 4 + 3 * 6
 L_TENDON, L_NODE = (np.int64(k) for k in range(2))
 T_FORCE, T_LENGTH, T_RATE, T_STIFF, T_DAMP, T_SENSE = (np.int64(k) for k in range(6))
 LAW_INPUT, LAW_ELASTIC, LAW_FIRST, LAW_END = (np.int64(k) for k in range(4))
@@ -47,12 +48,22 @@ V_STIFF, V_DAMP, V_REST, V_FRICTION, V_SPEED, V_LENGTH, V_FACTOR = (np.int64(k) 
 N0, N1, N2, N3, N4, N5 = (np.int64(k) for k in range(6))
 
 
+def acting(tendons: Tendons, m: int) -> tuple[Ints, Ints, Floats]:
+    """The coordinates of its rod that act at node m, counted from its first, their strain components and values; for Python."""
+    row = tendons.node[m].tolist()
+    runs = [range(row[N_BEGIN + c], row[N_STOP + c]) for c in range(6)]
+    counts = [len(run) for run in runs]
+    first = row[N_PHI] + row[N_BEGIN]
+    which = np.array([k for run in runs for k in run], dtype=np.int64)
+    return which, np.repeat(np.arange(6), counts), tendons.phi[first : first + len(which)]
+
+
 @inline
 def component(node, c, values, x, x0):
     """Entry c of Φ x at a node."""
-    o = node[N_PHI]
+    o = node[N_PHI + c]
     total = 0.0 * x[0]
-    for k in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+    for k in range(node[N_BEGIN + c], node[N_STOP + c]):
         total += values[o + k] * x[x0 + k]
     return total
 
@@ -99,10 +110,10 @@ def project(node, scale, phi, wrench, out):
     """out (nv,) += scale Φᵀ (moment, force) at a node."""
     m, f = wrench
     w = (m[0], m[1], m[2], f[0], f[1], f[2])
-    o, v0 = node[N_PHI], node[N_V]
+    v0 = node[N_V]
     for c in range(6):
-        x = scale * w[c]
-        for k in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+        x, o = scale * w[c], node[N_PHI + c]
+        for k in range(node[N_BEGIN + c], node[N_STOP + c]):
             out[v0 + k] += x * phi[o + k]
 
 
@@ -188,6 +199,15 @@ def line_stiffness(tendons, work, q, m, K):
         add_column(K, N5, f, d, n, (0.0, 0.0, 1.0))
 
 
+@inline
+def one_run(node):
+    """Whether the coordinates that act at a node follow each other, as those of functions do that reach along the whole rod."""
+    whole = True
+    for c in range(5):
+        whole = whole and node[N_STOP + c] == node[N_BEGIN + c + 1]
+    return whole
+
+
 @routine
 def add_line_tangents(tendons, work, q, cq, out):
     """out += cq Σ T ∂²ℓ/∂q²."""
@@ -199,19 +219,22 @@ def add_line_tangents(tendons, work, q, cq, out):
             continue
         line_stiffness(tendons, work, q, m, K)
         node = tendons.node[m]
-        o, v0, n = node[N_PHI], node[N_V], node[N_RANGE + 6]
+        v0 = node[N_V]
         for c in range(6):
             for b in range(6):
-                g = cq * K[c, b]
-                for k in range(node[N_RANGE + b], node[N_RANGE + b + 1]):
+                g, o = cq * K[c, b], node[N_PHI + b]
+                for k in range(node[N_BEGIN + b], node[N_STOP + b]):
                     KPhi[c, k] = g * tendons.phi[o + k]
+        runs = 1 if one_run(node) else 6
         for c in range(6):
-            row = KPhi[c, :n]
-            for i in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+            o = node[N_PHI + c]
+            for i in range(node[N_BEGIN + c], node[N_STOP + c]):
                 g = tendons.phi[o + i]
-                dst = out[v0 + i, v0 : v0 + n]
-                for k in range(n):
-                    dst[k] += g * row[k]
+                for b in range(runs):
+                    start, end = node[N_BEGIN + b], node[N_STOP + (5 if runs == 1 else b)]
+                    dst, row = out[v0 + i, v0 + start : v0 + end], KPhi[c, start:end]
+                    for k in range(row.shape[0]):
+                        dst[k] += g * row[k]
 
 
 @routine

@@ -44,10 +44,10 @@ J_PLACE = Place(ONE, ZERO, J_PLANE)
 
 
 @routine
-def rod_jacobian(block, step, data, phi, state, op_all, wide, end):
-    """Columns s of all steps of a rod block, accumulated along it in `wide` (6, Σ) and at its end in `end`."""
-    first = block[STEP0]
-    prev = -block[COLS] - 1
+def rod_jacobian(block, step, data, phi, state, op_all, wide, place, end):
+    """Columns s of all steps of a rod block, accumulated along it where `place` says in `wide`, and at its end in `end`."""
+    first, n = block[STEP0], block[COLS]
+    prev = ZERO - 1
     for i in range(first, first + block[STEPS]):
         row = state[i]
         op = op_all[i]
@@ -64,9 +64,10 @@ def rod_jacobian(block, step, data, phi, state, op_all, wide, end):
             x2 = dscale(-c, get6(row, XI2))
             put_pair(op, OP_S, dmaxpy(half, T, dm_ad(T, x2)), dmaxpy(half, T, dm_ad(T, x1)))
         o = step[i, S_PHI]
-        fill(op, OP_S, phi, o, block, wide, prev, wide, o)
-        prev = o
-    copy_columns(wide, prev, end, block[COL0], block[COLS])
+        at = place.stride * o + place.shift * n
+        fill(op, OP_S, phi, o, block, wide, prev, wide, at)
+        prev = at
+    copy_columns(wide, prev, end, block[COL0], n)
 
 
 @routine
@@ -83,16 +84,23 @@ def joint_jacobian(block, data, state, end):
 
 
 @routine
-def all_jacobians(t, work):
-    """Columns s of every block; needs `forward`."""
+def put_jacobians(t, work, place):
+    """Columns s of every block, those of rods where `place` says in `wide1`; needs `forward`."""
+    end = work.ends[J_PLANE]
     for b in range(t.block.shape[0]):
         block = t.block[b]
         if block[COLLOC] >= 0:
-            spectral_jacobian(block, t.step, t.phi, t.colloc, work.state, work.nodes, work.wide1, work.ends[J_PLANE])
+            spectral_jacobian(block, t.step, t.phi, t.colloc, work.state, work.nodes, work.wide1, place, end)
         elif block[KIND] == ROD:
-            rod_jacobian(block, t.step, t.data, t.phi, work.state, work.op, work.wide1, work.ends[J_PLANE])
+            rod_jacobian(block, t.step, t.data, t.phi, work.state, work.op, work.wide1, place, end)
         else:
-            joint_jacobian(block, t.data, work.state, work.ends[J_PLANE])
+            joint_jacobian(block, t.data, work.state, end)
+
+
+@routine
+def all_jacobians(t, work):
+    """Columns s of every block, alone in `wide1`; needs `forward`."""
+    put_jacobians(t, work, J_PLACE)
 
 
 @inline

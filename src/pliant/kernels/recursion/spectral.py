@@ -378,8 +378,8 @@ def spectral_columns(block, step, phi, W, state, nodes, wide1, wide2, ends, nm, 
 
 
 @routine
-def spectral_jacobian(block, step, phi, W, state, nodes, wide, end):
-    """The same as `rod_jacobian`: J of all nodes in `wide` (6, Σ), of the end in `end`."""
+def spectral_jacobian(block, step, phi, W, state, nodes, wide, place, end):
+    """The same as `rod_jacobian`: J of all nodes where `place` says in `wide`, of the end in `end`."""
     first = block[STEP0]
     steps = block[STEPS]
     n = block[COLS]
@@ -391,9 +391,9 @@ def spectral_jacobian(block, step, phi, W, state, nodes, wide, end):
             for k in range(block[RANGE + c], block[RANGE + c + 1]):
                 scaled_column(nodes, n * j + k, phi[0, u + k], s)
     for k in range(steps):
-        u = step[first + k, S_PHI]
+        u = place.stride * step[first + k, S_PHI] + place.shift * n
         combine(W, block[COLLOC] + k * steps, ONE, steps, nodes, ZERO, n, n, wide, u)
-    u = step[first + steps - 1, S_PHI]
+    u = place.stride * step[first + steps - 1, S_PHI] + place.shift * n
     for r in range(6):
         for k in range(n):
             end[r, block[COL0] + k] = wide[r, u + k]

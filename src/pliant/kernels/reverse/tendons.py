@@ -30,11 +30,12 @@ from ..loads.tendons import (
     LAW_INPUT,
     N0,
     N3,
+    N_BEGIN,
     N_END,
     N_FIRST,
     N_PHI,
     N_Q,
-    N_RANGE,
+    N_STOP,
     N_V,
     P_PLACE,
     P_SLOPE,
@@ -75,11 +76,11 @@ def bent(f, size, n, e):
 @routine
 def spread_node(node, phi, first, rate, virtual, q, v, y, gain, products):
     """What strain, strain rate and virtual strain of a node are owed: products with Φᵀ, and derivatives by Φ."""
-    o, q0, v0 = node[N_PHI], node[N_Q], node[N_V]
+    q0, v0 = node[N_Q], node[N_V]
     a, b, e = components(first), components(rate), components(virtual)
     for c in range(6):
-        ac, bc, ec = a[c], b[c], e[c]
-        for k in range(node[N_RANGE + c], node[N_RANGE + c + 1]):
+        ac, bc, ec, o = a[c], b[c], e[c], node[N_PHI + c]
+        for k in range(node[N_BEGIN + c], node[N_STOP + c]):
             products[K_ROW, v0 + k] += ac * phi[o + k]
             products[D_ROW, v0 + k] += bc * phi[o + k]
             gain[o + k] += ac * q[q0 + k] + bc * v[v0 + k] + ec * y[v0 + k]

@@ -45,6 +45,10 @@ FRONT_WIDTH = 8
 CARRIED = np.int64(6)
 MOTION = np.int64(18)  # most entries of z
 JACOBIAN = np.int64(12)  # where J is in a row of columns
+DEFINITE, NOT_DEFINITE = (
+    1e-14,
+    -1.0,
+)  # smallest pivot of a definite matrix, in the same measure; what stands for a smaller one
 ROUNDING = 4e-15  # a pivot that is smaller than this, relative to what it was before cancellation, is zero
 
 
@@ -143,28 +147,53 @@ def add_retained(block, front, own, child, up, nz, S):
 
 
 @inline
-def eliminate_front(front, index, known, scale, nz, S, pivot):
-    """Eliminate the first unknowns of a front; known coordinates keep their values. Returns False if it is singular.
+def equilibrate(front, index, known, scale, factor, cols, S):
+    """Rows of what a front eliminates in scaled units, and times `factor` what pivots are compared with, in the last column.
 
-    The last column holds what each pivot is compared with, to tell a small one from what rounding leaves of zero.
+    Known coordinates get unit rows and columns: they keep their values.
     """
     m, e, o = front[UNKNOWNS], front[ELIMINATED], front[ROW]
-    rows, cols = m + 6, m + nz
     last = S.shape[1] - 1
     for i in range(e):
         v = index[front[INDEX] + i]
         if known[v] == 1:
             for j in range(cols):
                 S[o + i, j] = 0.0
-            for j in range(rows):
+            for j in range(m + 6):
                 S[o + j, i] = 0.0
             S[o + i, i] = 1.0
             S[o + i, last] = 0.0
         else:
             row = S[o + i]
-            row[last] *= ROUNDING * scale[v]
+            row[last] *= factor * scale[v]
             for j in range(cols):
                 row[j] *= scale[v]
+
+
+@inline
+def eliminate_below(o, k, rows, cols, S):
+    """Eliminate the k-th unknown of a front from the rows below."""
+    f = 1.0 / S[o + k, k]
+    right = S[o + k, k + 1 : cols]
+    for i in range(k + 1, rows):
+        g = S[o + i, k] * f
+        S[o + i, k] = g
+        if g != 0.0:
+            row = S[o + i, k + 1 : cols]
+            for j in range(right.shape[0]):
+                row[j] -= g * right[j]
+
+
+@inline
+def eliminate_front(front, index, known, scale, nz, S, pivot):
+    """Eliminate the first unknowns of a front, with row exchanges. Returns False if it is singular.
+
+    The last column holds what each pivot is compared with, to tell a small one from what rounding leaves of zero.
+    """
+    m, e, o = front[UNKNOWNS], front[ELIMINATED], front[ROW]
+    rows, cols = m + 6, m + nz
+    last = S.shape[1] - 1
+    equilibrate(front, index, known, scale, ROUNDING, cols, S)
     for k in range(e):
         best = -1.0
         swap = k
@@ -176,23 +205,57 @@ def eliminate_front(front, index, known, scale, nz, S, pivot):
         pivot[front[PIVOT] + k] = swap
         if not (best > S[o + k, last] and best < np.inf):
             return False
-        top = S[o + k]
         if swap != k:
+            top = S[o + k]
             other = S[o + swap]
             for j in range(cols):
                 x = top[j]
                 top[j] = other[j]
                 other[j] = x
-        f = 1.0 / top[k]
-        right = S[o + k, k + 1 : cols]
-        for i in range(k + 1, rows):
-            g = S[o + i, k] * f
-            S[o + i, k] = g
-            if g != 0.0:
-                row = S[o + i, k + 1 : cols]
-                for j in range(right.shape[0]):
-                    row[j] -= g * right[j]
+        eliminate_below(o, k, rows, cols, S)
     return True
+
+
+@inline
+def symmetrise(front, S):
+    """The symmetric part of D.
+
+    A stiffness with a potential is symmetric, but for what the axes of a manifold joint, which do not commute, leave between its own
+    coordinates while forces are not in balance: that is what its symmetric part lacks.
+    """
+    o = front[ROW]
+    for i in range(front[UNKNOWNS]):
+        for j in range(i):
+            x = 0.5 * (S[o + i, j] + S[o + j, i])
+            S[o + i, j] = x
+            S[o + j, i] = x
+
+
+@inline
+def eliminate_definite(front, index, known, scale, shift, nz, S, pivot):
+    """Eliminate the first unknowns of a front without row exchanges, with `shift` on their diagonal in scaled units.
+
+    The matrix of a potential is positive definite if all pivots are positive, in whatever order they are taken. Returns the
+    smallest of them relative to what it is compared with, in the last column; `NOT_DEFINITE` at one that is not positive beyond rounding.
+    """
+    m, e, o = front[UNKNOWNS], front[ELIMINATED], front[ROW]
+    rows, cols = m + 6, m + nz
+    last = S.shape[1] - 1
+    for i in range(e):
+        f = shift / scale[index[front[INDEX] + i]] ** 2
+        S[o + i, i] += f
+        S[o + i, last] += f
+    equilibrate(front, index, known, scale, 1.0, cols, S)
+    least = np.inf
+    for k in range(e):
+        pivot[front[PIVOT] + k] = k
+        whole = S[o + k, last] if known[index[front[INDEX] + k]] == 0 else 1.0
+        x = S[o + k, k]
+        if not (x > DEFINITE * whole and x < np.inf):
+            return NOT_DEFINITE
+        least = min(least, x / whole)
+        eliminate_below(o, k, rows, cols, S)
+    return least
 
 
 @inline
@@ -230,15 +293,67 @@ def put_references(block, front, own, x, before, after, S):
         after[r, 0] += before[r, 0] + abs(x[r, n + r])
 
 
+@inline
+def quadratic(J, M):
+    """Jᵀ M J for a row J (6,)."""
+    y = 0.0
+    for r in range(6):
+        x = 0.0
+        for c in range(6):
+            x += M[r, c] * J[c]
+        y += J[r] * x
+    return y
+
+
+@inline
+def put_diagonal(block, front, own, index, known, scale, taken, S):
+    """What the pivots of a stiffness are compared with, into the last column. Returns the largest diagonal entry in scaled units.
+
+    Where nothing was eliminated the diagonal would be that of the front plus Jᵀ E J, where E = `taken` (6, 6) is what elimination took
+    from the matrices that the block carries; the two may cancel.
+    """
+    n, col0 = block[COLS], block[COL0]
+    m, o, last = front[UNKNOWNS], front[ROW], S.shape[1] - 1
+    top = 0.0
+    for i in range(m):
+        S[o + i, last] = S[o + i, i]
+    for k in range(n):
+        i = own[col0 + k]
+        E = quadratic(S[o + m + CARRIED + k, JACOBIAN : JACOBIAN + 6], taken)
+        v = index[front[INDEX] + i]
+        if known[v] == 0:
+            top = max(top, abs(S[o + i, last] + E) * scale[v] ** 2)
+        S[o + i, last] = abs(S[o + i, last]) + abs(E)
+    return top
+
+
+@inline
+def add_taken(block, front, answered, x, before, after, S):
+    """E of a block and of what it carries (`before`) to that of the step that carries it: its matrix in x, less its answer, if any."""
+    n, m, o = block[COLS], front[UNKNOWNS], front[ROW] + front[UNKNOWNS]
+    for r in range(6):
+        for c in range(6):
+            after[r, c] += before[r, c] + x[r, n + c]
+            if answered:
+                after[r, c] -= S[o + r, m + c]
+
+
 @routine
-def close_front(t, fronts, b, known, scale, x, h, places, nz, S, pivot, inertia, bias, load):
-    """Finish the front of a block whose rows are in h and whose answers are in x. Returns False if it is singular."""
+def assemble_front(t, fronts, b, x, h, places, nz, S):
+    """The front of a block whose rows are in h and whose answers are in x, with what its children retain."""
     block, front = t.block[b], fronts.front[b]
     fill_front(block, front, fronts.own, x, h, places, nz, S)
     child = front[CHILD]
     while child >= 0:
         add_retained(block, front, fronts.own, fronts.front[child], fronts.up, nz, S)
         child = fronts.front[child, NEXT]
+
+
+@routine
+def close_front(t, fronts, b, known, scale, x, h, places, nz, S, pivot, inertia, bias, load):
+    """Assemble the front of a block and eliminate it. Returns False if it is singular."""
+    block, front = t.block[b], fronts.front[b]
+    assemble_front(t, fronts, b, x, h, places, nz, S)
     if nz == 6:
         end = block[STEP0] + block[STEPS] - 1
         put_references(block, front, fronts.own, x, load[end], load[block[PSTEP]], S)

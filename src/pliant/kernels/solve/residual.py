@@ -7,8 +7,11 @@ from ..._jit import routine
 from ..groups import unpack_units
 from ..layout import YES
 from ..loads.internal import add_internal_tangent, damping, elastic
-from ..loads.together import add_generalised_loads, add_generalised_tangents
+from ..loads.together import add_generalised_loads, add_generalised_tangents, some_unit_knows
+from ..loads.units import TANGENT
 from ..recursion.dynamics import loaded_newton_euler
+from ..recursion.products import clear
+from ..recursion.rest import rest_tangent
 from ..recursion.tangent import tangent
 
 
@@ -35,14 +38,24 @@ def residual(t, work, c, loads, q, v, a, u, tau, r):
 @routine
 def residual_tangent(t, work, c, loads, q, v, a, u, tau, cq, cv, ca, r, out):
     """The residual and out[0] = cq ∂r/∂q + cv ∂r/∂v + ca ∂r/∂a; out (1, nv, nv) is overwritten."""
-    for i in range(out.shape[1]):
-        row = out[0, i]
-        for j in range(out.shape[2]):
-            row[j] = 0.0
+    clear(out[0], out.shape[1], out.shape[2])
     tangent(t, work, loads, YES, q, v, a, u, cq, cv, ca, r, out)
     add_other_forces(work, c, loads, q, v, u, tau, r)
     add_internal_tangent(c, q, cq, cv, work.spring, out[0])
     add_generalised_tangents(work, loads, q, v, u, cq, cv, out[0])
+
+
+@routine
+def residual_stiffness(t, work, c, loads, q, u, tau, r, out):
+    """The residual r (nv,) at rest and out[0] = ∂r/∂q; out (1, nv, nv) is overwritten."""
+    if some_unit_knows(loads, TANGENT):  # such units read all columns of a motion
+        residual_tangent(t, work, c, loads, q, work.zero, work.zero, u, tau, 1.0, 0.0, 0.0, r, out)
+        return
+    clear(out[0], out.shape[1], out.shape[2])
+    rest_tangent(t, work, loads, q, u, r, out)
+    add_other_forces(work, c, loads, q, work.zero, u, tau, r)
+    add_internal_tangent(c, q, 1.0, 0.0, work.spring, out[0])
+    add_generalised_tangents(work, loads, q, work.zero, u, 1.0, 0.0, out[0])
 
 
 @routine

@@ -3,12 +3,15 @@
 Newton's step with the exact tangent, in scaled coordinates as in `newton`; where the tangent is not positive definite it
 is shifted until it is, so that the iteration descends to a stable equilibrium. Steps are cut by a trust radius and by
 backtracking. Directions without stiffness (neutral ones) are no obstacle: a shift of rounding size is enough for them.
+
+Near the end little of that is needed. Where the tangent is definite and the residual small, a step is taken without a look at the
+energy, and taken back if the residual does not fall to a tenth. Where another step with the same factors will do, the tangent
+is not computed again (`refine`).
 """
 
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.linear import cholesky, cholesky_solve, lu_factor, lu_solve
 from ..algebra.manifold import integrate
 from ..loads.internal import elastic
 from ..loads.together import load_potential
@@ -25,16 +28,24 @@ from ..slots import (
     REPORT_ENERGY,
     REPORT_HALVINGS,
     REPORT_ITERATIONS,
+    REPORT_PIVOT,
     REPORT_RESIDUAL,
     REPORT_SHIFTS,
     SUM_GRAVITATIONAL,
 )
 from .newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
-from .prescribed import clear_known, eliminate
-from .residual import residual, residual_tangent
+from .stiffness import NO_SHIFT, factor_at, factor_shifted, factor_unsymmetric, newton_step, residual_at
 
-NEUTRAL = 1e-11  # shift, relative to the largest stiffness, that makes a stiffness with neutral directions definite
 HALVINGS = 30
+CLEAR = (
+    1e-6  # pivots without row exchanges that are above this, relative to what cancels in them, are good for any matrix
+)
+NEAR = 0.1  # relative residual below which a definite step needs no look at the energy
+SHORT = 0.5  # longest such step (scaled units)
+FALLS = 0.1  # what must be left at most of the residual after it, and after a step with kept factors
+KEEPS = 1e-3  # what is expected to be left where factors are kept
+PATIENCE = 8  # shifted steps in a row before smaller shifts are tried
+DRIFT = 10.0  # relative change of a pivot with one unit of motion, per coordinate, that is reckoned with
 
 
 @routine
@@ -58,120 +69,6 @@ def potential(t, work, c, loads, q, u, tau, sums):
 
 
 @routine
-def force_size(c, q, r, work, u, tau, scale, weight):
-    """Largest scaled single force: elastic, actuation, τ, the rest, and `weight`; what a residual is compared with.
-
-    The weight counts by itself, because what carries it (a contact, a wrench) may leave no other force in sight.
-    """
-    elastic(c, q, work.force_v[0], work.force_v[1], work.spring)
-    size = weight
-    for k in range(r.shape[0]):
-        rest = r[k] - work.force_v[0, k] + tau[k]
-        size = max(size, scale[k] * max(abs(work.force_v[0, k]), abs(rest), abs(tau[k])))
-    return size
-
-
-@routine
-def scaled_size(scale, r):
-    """Largest |scale·r|; infinite if an entry is NaN."""
-    size = 0.0
-    for k in range(r.shape[0]):
-        x = abs(scale[k] * r[k])
-        if not x < np.inf:
-            return np.inf
-        size = max(size, x)
-    return size
-
-
-@routine
-def scaled_symmetric(K, scale, shift, A):
-    """A = symmetric part of K in scaled coordinates + shift 1. Returns the largest diagonal entry."""
-    top = 0.0
-    for i in range(A.shape[0]):
-        for j in range(A.shape[0]):
-            A[i, j] = 0.5 * scale[i] * scale[j] * (K[i, j] + K[j, i])
-        A[i, i] += shift
-        top = max(top, abs(A[i, i]))
-    return top
-
-
-@routine
-def reach(A, scale, r, step):
-    """step = −A⁻¹ r in scaled coordinates, for a Cholesky factor A. Returns its largest entry."""
-    for k in range(step.shape[0]):
-        step[k] = -scale[k] * r[k]
-    cholesky_solve(A, step)
-    size = 0.0
-    for k in range(step.shape[0]):
-        size = max(size, abs(step[k]))
-    return size
-
-
-@routine
-def residual_at(problem, q, r):
-    """The static residual of the unknown coordinates; returns its scaled size."""
-    t, work, c, loads, _fronts, u, tau = problem
-    residual(t, work, c, loads, q, work.zero, work.zero, u, tau, r)
-    clear_known(c, r)
-    return scaled_size(c.scale, r)
-
-
-@routine
-def residual_and_stiffness(problem, q, weight, r, K):
-    """The static residual and its tangent K (1, nv, nv) for the unknown coordinates; returns the scaled sizes of r and of forces."""
-    t, work, c, loads, _fronts, u, tau = problem
-    residual_tangent(t, work, c, loads, q, work.zero, work.zero, u, tau, 1.0, 0.0, 0.0, r, K)
-    size = force_size(c, q, r, work, u, tau, c.scale, weight)
-    clear_known(c, r)
-    eliminate(c, K[0])
-    return scaled_size(c.scale, r), size
-
-
-@routine
-def factor_symmetric(K, scale, use_energy, A):
-    """Cholesky factor of the scaled symmetric part of K in A, if need be with a neutral shift.
-
-    Returns the largest stiffness, whether K is positive definite, and whether it is but for neutral directions.
-    """
-    top = scaled_symmetric(K, scale, 0.0, A)
-    positive = cholesky(A)
-    neutral = False
-    if not positive and use_energy and 0.0 < top < np.inf:
-        scaled_symmetric(K, scale, NEUTRAL * top, A)
-        neutral = cholesky(A)
-    return top, positive, neutral
-
-
-@routine
-def factor_shifted(K, scale, top, A):
-    """Shift the scaled symmetric part of K until it has a Cholesky factor, in A. Returns False if none helps."""
-    if not 0.0 < top < np.inf:
-        return False
-    shift = 1e-3 * top
-    scaled_symmetric(K, scale, shift, A)
-    while not cholesky(A):
-        shift *= 4.0
-        if shift > 1e12 * (top + 1e-300):
-            return False
-        scaled_symmetric(K, scale, shift, A)
-    return True
-
-
-@routine
-def solve_unsymmetric(K, scale, r, A, pivot, step):
-    """step = −K⁻¹ r in scaled coordinates, by Gauss elimination. Returns False if K is singular."""
-    nv = scale.shape[0]
-    for i in range(nv):
-        for j in range(nv):
-            A[i, j] = scale[i] * scale[j] * K[i, j]
-        step[i] = -scale[i] * r[i]
-    if not lu_factor(A, pivot):
-        return False
-    lu_solve(A, pivot, step)
-    return True
-
-
-@routine
 def move_by(problem, q, step, factor, trial):
     """trial = q moved by factor × the scaled step."""
     c = problem.c
@@ -180,6 +77,15 @@ def move_by(problem, q, step, factor, trial):
     integrate(c.shift, c.spatial, q, step, trial)
     for k in range(step.shape[0]):
         step[k] /= factor * c.scale[k]
+
+
+@routine
+def exchange(q, trial):
+    """Swap two configurations."""
+    for k in range(q.shape[0]):
+        x = q[k]
+        q[k] = trial[k]
+        trial[k] = x
 
 
 @routine
@@ -208,53 +114,109 @@ def search_line(problem, q, trial, r, step, factor, slope, norm, target, energy0
 
 
 @routine
-def statics(problem, q, trial, K, A, pivot, p):
+def refine(problem, q, trial, symmetric, stiffness, r, step, length, norm, target, p):
+    """Newton steps with the same factors, the first of which is in `step` and has this length, until the residual meets its target or falls too slowly.
+
+    Returns the scaled size of the last residual and the distance from where the factors were made.
+    """
+    distance = 0.0
+    while p[REPORT_ITERATIONS] < p[OPTION_ITERATIONS]:
+        move_by(problem, q, step, 1.0, trial)
+        after = residual_at(problem, trial, r)
+        if not after < norm:
+            break
+        exchange(q, trial)
+        p[REPORT_ITERATIONS] += 1.0
+        distance += length
+        slow = after > FALLS * norm
+        norm = after
+        if norm > target and slow:
+            break
+        length = newton_step(problem, symmetric, stiffness, r, step)
+        if norm <= target:  # a last step on trust, for the digits that quadratic convergence would have given
+            if not slow:
+                move_by(problem, q, step, 1.0, trial)
+                exchange(q, trial)
+            break
+    return norm, distance
+
+
+@routine
+def statics(problem, q, trial, stiffness, p):
     """Find an equilibrium from q (overwritten). Options and report are in p, see `slots`. Returns a status.
 
-    K (1, nv, nv), A (nv, nv), trial (nq,) and pivot (nv,) are scratch; K ends as the tangent.
+    `stiffness` (see `stiffness`) and trial (nq,) are scratch. If the report does not say definite, a dense S[0] ends as the tangent.
     """
     t, work, c, loads, _fronts, u, tau = problem
     tolerance, iterations, radius = p[OPTION_TOLERANCE], int(p[OPTION_ITERATIONS]), p[OPTION_RADIUS]
     use_energy = p[OPTION_ENERGY] != 0.0
-    scale, r, step = c.scale, work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
-    stalls = 0
-    for it in range(iterations + 1):
-        p[REPORT_ITERATIONS] = it
-        norm, size = residual_and_stiffness(problem, q, p[OPTION_WEIGHT], r, K)
+    r, step = work.newton[NEWTON_RESIDUAL], work.newton[NEWTON_STEP]
+    stalls, row, level = 0, 0, 0  # steps that were shifted one after another, and how far the last was
+    watched, before = True, np.inf  # whether the last step was looked at, residual before it
+    cautious = False
+    p[REPORT_ITERATIONS] = 0.0
+    while True:
+        norm, size, top, pivot, neutral = factor_at(problem, q, p[OPTION_WEIGHT], use_energy, stiffness, r)
+        relative = norm / size if size > 0.0 else 0.0
+        if not watched and not norm <= max(FALLS * before, tolerance * size):  # not so near after all: back
+            exchange(q, trial)
+            watched, cautious, before = True, True, np.inf
+            continue
+        fall = norm / before if before < np.inf else np.inf
         if not norm < np.inf:
             p[REPORT_RESIDUAL] = np.inf
             return NOT_FINITE
-        relative = norm / size if size > 0.0 else 0.0
-        p[REPORT_RESIDUAL] = relative
-        top, positive, neutral = factor_symmetric(K[0], scale, use_energy, A)
+        positive = pivot > 0.0
+        p[REPORT_RESIDUAL], p[REPORT_PIVOT] = relative, pivot
         p[REPORT_DEFINITE] = 1.0 if positive else 0.0
         if relative <= tolerance and (positive or neutral or not use_energy):
             return CONVERGED
-        if it == iterations:
+        if p[REPORT_ITERATIONS] >= iterations:
             return EXHAUSTED
         if neutral:  # a force along such a direction would move it without end
-            neutral = reach(A, scale, r, step) <= radius
+            neutral = newton_step(problem, True, stiffness, r, step) <= radius
         shifted = use_energy and not positive and not neutral
         if shifted:
-            if not factor_shifted(K[0], scale, top, A):
+            # long chains have directions that are far softer than the stiffest: what is a small shift for these is found in time
+            row += 1
+            level = factor_shifted(problem, q, top, level, min(0, PATIENCE - row), stiffness)
+            if level >= NO_SHIFT:
                 return SINGULAR
             p[REPORT_SHIFTS] += 1
-        if use_energy:
-            reach(A, scale, r, step)
-        elif not solve_unsymmetric(K[0], scale, r, A, pivot, step):
+        else:
+            row = 0
+        anew = not use_energy and not (stiffness.tree and pivot > CLEAR)
+        if anew and not factor_unsymmetric(problem, q, stiffness):
             return SINGULAR
-        length, slope = 0.0, 0.0
+        length = newton_step(problem, use_energy, stiffness, r, step)
+        slope = 0.0
         for k in range(step.shape[0]):
-            length = max(length, abs(step[k]))
-            slope += scale[k] * r[k] * step[k]
+            slope += c.scale[k] * r[k] * step[k]
         if length <= tolerance and not shifted:
             # within the tolerance of the solution (decisive where no single force sets a scale): take the step
             move_by(problem, q, step, 1.0, trial)
-            for k in range(q.shape[0]):
-                q[k] = trial[k]
+            exchange(q, trial)
             norm = residual_at(problem, q, r)
             p[REPORT_RESIDUAL] = norm / size if size > 0.0 else 0.0
             return CONVERGED
+        watched, before = True, np.inf
+        if not cautious and relative < NEAR and length <= min(SHORT, radius) and (positive or not use_energy):
+            # Newton's steps leave c, c³, … of the residual, steps with kept factors c² each
+            if min(fall * fall, length) <= KEEPS:
+                norm, distance = refine(
+                    problem, q, trial, use_energy, stiffness, r, step, length, norm, tolerance * size, p
+                )
+                if norm <= tolerance * size and pivot > DRIFT * step.shape[0] * distance:
+                    p[REPORT_RESIDUAL] = norm / size
+                    return CONVERGED
+                cautious = norm > tolerance * size
+                continue
+            move_by(problem, q, step, 1.0, trial)
+            exchange(q, trial)
+            p[REPORT_ITERATIONS] += 1.0
+            watched, before = False, norm
+            continue
+        cautious = False
         energy, parts = potential(t, work, c, loads, q, u, tau, work.sums)
         p[REPORT_ENERGY] = energy
         if use_energy and relative <= tolerance and slope > -1e-14 * parts:
@@ -267,11 +229,10 @@ def statics(problem, q, trial, K, A, pivot, p):
         )
         if factor == 0.0:
             return STALLED
-        for k in range(q.shape[0]):
-            q[k] = trial[k]
+        exchange(q, trial)
+        p[REPORT_ITERATIONS] += 1.0
         # rounding: no further progress at a residual that is small already
         if relative < 1e-9 and length * factor < 1e-13:
             stalls += 1
             if stalls > 2:
                 return STALLED
-    return EXHAUSTED
