@@ -122,9 +122,13 @@ def closed() -> pl.Robot:
     robot.add_coupling("gear", {"lever": 1.0, "wheel": -2.0})
     place = pl.translate(0.1, -0.2, 0.05) @ pl.rotate((1, 2, 3), 0.4)
     robot.add_loop("pin", robot.link("hub").at(place), robot.link("tool").at((0.1, 0.2, 0.0)), joint=pl.Spherical())
-    robot.add_loop("slider", "world", robot.link("arm").at(0.6), joint=pl.Prismatic((1, 2, 0), stiffness=3.0, damping=0.2))
+    robot.add_loop(
+        "slider", "world", robot.link("arm").at(0.6), joint=pl.Prismatic((1, 2, 0), stiffness=3.0, damping=0.2)
+    )
     robot.add_motor("push", "slider", control="torque")
-    robot.add_loop("hinge", robot.link("tool").at(place), "world", joint=pl.Revolute((0, 0, 1), stiffness=2.0, damping=0.1))
+    robot.add_loop(
+        "hinge", robot.link("tool").at(place), "world", joint=pl.Revolute((0, 0, 1), stiffness=2.0, damping=0.1)
+    )
     return robot
 
 
@@ -291,7 +295,9 @@ def rolling() -> pl.Robot:
     robot.add_loop("wheel rolls", "world", "wheel", joint=pl.Rolling(0.1, axis=(0, 1, 0)))
     robot.add_loop("ball rolls", "world", "ball", joint=pl.Rolling(0.2))
     robot.add_loop("skate", "world", "blade", joint=pl.Skate((0, 1, 0)))
-    robot.add_loop("strut", robot.link("cart").at((0.1, 0, 0)), robot.link("wheel").at((0, 0.2, 0.3)), joint=pl.Distance(0.5))
+    robot.add_loop(
+        "strut", robot.link("cart").at((0.1, 0, 0)), robot.link("wheel").at((0, 0.2, 0.3)), joint=pl.Distance(0.5)
+    )
     robot.add_loop("universal", "cart", robot.link("blade").at((0.3, 0.1, 0)), joint=pl.Universal((1, 0, 0), (0, 1, 0)))
     return robot
 

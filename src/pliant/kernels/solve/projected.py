@@ -21,6 +21,7 @@ from .settle import ROUNDS, counts, directions, rows_at, solve_weighed, weigh
 from .stages import ZERO, stage_problem
 
 CLOSE = 1e-8  # part of the adjoints for which G behind a projection is that before it: the projection moves as little
+ENOUGH = 1e-12  # part of them that adds nothing
 TINY = 1e-300
 NO_FORCE, OF_VALUES, OF_RATES = np.int64(0), np.int64(1), np.int64(2)  # planes of `Lever.other`
 
@@ -188,7 +189,7 @@ def rates_back(here, lever, q, v, lq, lv, z, part):
 def values_back(here, lever, q, v, lq, z, rate):
     """Adjoints z (m,) of the values that a projection keeps, ``(G₁ Tᵣ D)ᵀ z = (Tᵣ D)ᵀ q̄``, likewise; `rate` is swept with the first part.
 
-    What the last part would add to the derivatives by tables is below what they are computed to.
+    The last part is so small that it is not swept.
     """
     c, G, products = here.c, lever.rows[BEFORE_G], here.work.products
     x, part = lever.vectors[7][: lq.shape[0]], lever.vectors[9][: z.shape[0]]
@@ -200,7 +201,7 @@ def values_back(here, lever, q, v, lq, z, rate):
         change = owed_to_rows(here, lever, POSITIONS, rank, x, part)
         for r in range(z.shape[0]):
             z[r] += part[r]
-        if size > 0.0 and (change <= CLOSE * size or not change < last):
+        if size > 0.0 and (change <= ENOUGH * size or not change < last):
             break
         last, size = 0.5 * change, max(size, change, TINY)
         sweep_rows(here, q, v, -1.0, part, rate, lever.tables)
