@@ -21,6 +21,8 @@ from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
+from .many.batch import Batch, batch
+from .many.found import BatchResult
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -89,6 +91,8 @@ __all__ = [
     "Along",
     "Annulus",
     "Basis",
+    "Batch",
+    "BatchResult",
     "Box",
     "Branch",
     "Chebyshev",
@@ -183,6 +187,7 @@ __all__ = [
     "Track",
     "Universal",
     "UserLoad",
+    "batch",
     "compiled_load",
     "composite_matrices",
     "constant_strain",

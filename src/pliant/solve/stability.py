@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..kernels.solve.many import CLEAR
 from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
@@ -26,7 +27,6 @@ __all__ = [
 Array = NDArray[np.float64]
 Stability = Literal["stable", "neutral", "divergence", "flutter", "unknown"]
 
-_CLEAR = 1e-6  # pivots of the stiffness above this, relative to its diagonal: positive definite beyond doubt
 _NEUTRAL = 1e-9  # stiffness of a direction, relative to what cancels in it, that counts as none
 _SYMMETRIC = 1e-9  # unsymmetric part of a stiffness that counts as none
 _NOISE = 1e-13  # relative error of a well-conditioned eigenvalue
@@ -140,7 +140,7 @@ def neutral_directions(A: Array) -> Array:
 
 def clear_pivots(L: Array, diagonal: Array) -> bool:
     """Whether a matrix with this Cholesky factor and diagonal is positive definite beyond doubt, far from rounding."""
-    return bool((L.diagonal() ** 2 > _CLEAR * diagonal).all())
+    return bool((L.diagonal() ** 2 > CLEAR * diagonal).all())
 
 
 def symmetric(A: Array) -> bool:

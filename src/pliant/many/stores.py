@@ -1,0 +1,296 @@
+"""Where the results of a batch go: memory, an HDF5 file or a Zarr store, chunk by chunk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._files import check_target
+
+__all__ = ["Field", "Store", "StoreError", "Stored", "byte_text", "open_store"]
+
+MOST_MESSAGES = 10_000  # that are kept
+_ENDINGS = (".h5", ".hdf5", ".zarr")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of a result: what it holds for an item.
+
+    Attributes
+    ----------
+    name : str
+    dims : tuple of str
+        Names of its dimensions beside that of the items.
+    shape : tuple of int
+    unit : str
+    kind : str
+        Type of its numbers, as of NumPy.
+    labels : tuple of str
+        What the numbers stand for, if they are codes from 0; the first is that of an item without result.
+    """
+
+    name: str
+    dims: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
+    unit: str = ""
+    kind: str = "f8"
+    labels: tuple[str, ...] = ()
+
+    @property
+    def nothing(self) -> float:
+        """The entries of an item without result."""
+        return np.nan if self.kind[0] == "f" else 0 if self.labels else -1
+
+    @property
+    def size(self) -> int:
+        """Bytes of an item."""
+        return math.prod(self.shape) * np.dtype(self.kind).itemsize
+
+
+Window = dict[str, NDArray[Any]]
+
+
+class StoreError(OSError):
+    """Results could not be written; `found` has what was stored before."""
+
+    found: Any = None
+
+
+class Store(Protocol):
+    """What a batch writes its results to."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if it is one."""
+
+    def window(self, begin: int, end: int) -> Window:
+        """Arrays (end − begin, …) to write results of some items into; may be called in any thread."""
+
+    def put(self, begin: int, end: int, window: Window, status: NDArray[np.int8]) -> None:
+        """Keep them."""
+
+    def finish(self, status: NDArray[np.int8], messages: Mapping[int, str]) -> Mapping[str, Any]:
+        """No more comes: the arrays by name."""
+
+    def forget(self) -> None:
+        """Give up, without result."""
+
+
+class Memory:
+    """Arrays of this process."""
+
+    path = None
+
+    def __init__(self, fields: tuple[Field, ...], count: int) -> None:
+        self._fields = fields
+        self._arrays: Window = {f.name: np.empty((count, *f.shape), dtype=f.kind) for f in fields}
+
+    def window(self, begin: int, end: int) -> Window:
+        """Parts of the arrays themselves."""
+        return {name: array[begin:end] for name, array in self._arrays.items()}
+
+    def put(self, begin: int, end: int, window: Window, status: NDArray[np.int8]) -> None:
+        """They are where they belong."""
+
+    def finish(self, status: NDArray[np.int8], messages: Mapping[int, str]) -> Mapping[str, Any]:
+        """The arrays; what was not done is filled with nothing."""
+        rest = np.flatnonzero(status == 0)
+        for f in self._fields if len(rest) else ():
+            self._arrays[f.name][rest] = f.nothing
+        return self._arrays
+
+    def forget(self) -> None:
+        """Nothing is left behind."""
+
+
+class Stored:
+    """An array in a file, read when it is indexed: ``found["q"][:100]``."""
+
+    def __init__(self, path: Path, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+        self.path, self.name, self.shape, self.dtype = path, name, shape, np.dtype(dtype)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        """Number of items."""
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Read a part."""
+        with _opened(self.path, "r") as file:
+            return file[self.name][index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Read all."""
+        return np.asarray(self[:], dtype=dtype)
+
+    def __repr__(self) -> str:
+        """Where it is."""
+        return f"<{self.name} {self.shape} in {self.path}>"
+
+
+@contextlib.contextmanager
+def _opened(path: Path, mode: str) -> Iterator[Any]:
+    if path.suffix == ".zarr":
+        yield _library("zarr").open_group(str(path), mode=mode)
+        return
+    with _library("h5py").File(path, mode) as file:
+        yield file
+
+
+def _library(name: str) -> Any:
+    """The library that a kind of file needs."""
+    try:
+        return __import__(name)
+    except ImportError:
+        extra = {"h5py": "io", "zarr": "cluster"}[name]
+        raise ImportError(f"to=… needs {name}: pip install 'pliant[{extra}]'") from None
+
+
+class File:
+    """An HDF5 file or a Zarr store: written beside, and renamed at the end, so that what was at its place stays until then."""
+
+    def __init__(
+        self,
+        path: Path,
+        fields: tuple[Field, ...],
+        count: int,
+        chunk: int,
+        header: Mapping[str, Any],
+        given: Mapping[str, Any],
+    ) -> None:
+        self.path, self._fields, self._count = path, fields, count
+        self._zarr = path.suffix == ".zarr"
+        self._part = path.with_name(f"{path.stem}.{os.getpid()}.part{path.suffix}")
+        _library("zarr" if self._zarr else "h5py")
+        check_target(self._part if self._zarr else path, field="to", attempt=True)
+        if self._zarr and path.exists() and not (path / "zarr.json").exists():
+            raise FileExistsError(f"to = {str(path)!r} is there already and no Zarr store: choose another name.")
+        need = count * (1 + sum(f.size for f in fields))
+        free = shutil.disk_usage(path.resolve().parent).free
+        if need > free:
+            raise StoreError(
+                f"to = {str(path)!r}: the results take {byte_text(need)}, and the disk has {byte_text(free)} left. Use another disk, or ask for less."
+            )
+        self.forget()
+        self._file = self._made(header, given, max(chunk, 1))
+
+    def _made(self, header: Mapping[str, Any], given: Mapping[str, Any], chunk: int) -> Any:
+        status = Field("status", kind="i1", labels=tuple(header["status"]))
+        if self._zarr:
+            file = _library("zarr").open_group(str(self._part), mode="w")
+        else:
+            file = _library("h5py").File(self._part, "w")
+        file.attrs["pliant"] = json.dumps(header)
+        for f in (*self._fields, status):
+            shape, chunks = (self._count, *f.shape), (min(chunk, max(self._count, 1)), *(max(n, 1) for n in f.shape))
+            options: dict[str, Any] = {"shape": shape, "dtype": f.kind, "chunks": chunks}
+            if self._zarr:
+                array = file.create_array(f.name, fill_value=f.nothing, dimension_names=("item", *f.dims), **options)
+            else:
+                array = file.create_dataset(f.name, fillvalue=f.nothing, **options)
+            array.attrs["unit"] = f.unit
+            array.attrs["labels"] = json.dumps(f.labels)
+        for name, (dims, values) in given.items():
+            if self._zarr:
+                file.create_array(name, data=values, dimension_names=dims)
+            else:
+                file.create_dataset(name, data=values)
+        return file
+
+    def window(self, begin: int, end: int) -> Window:
+        """New arrays."""
+        return {f.name: np.empty((end - begin, *f.shape), dtype=f.kind) for f in self._fields}
+
+    def put(self, begin: int, end: int, window: Window, status: NDArray[np.int8]) -> None:
+        """Write them; the status comes last, so that what it calls done is there."""
+        try:
+            for name, array in window.items():
+                self._file[name][begin:end] = array
+            self._file["status"][begin:end] = status
+            if not self._zarr:
+                self._file.flush()
+        except (OSError, RuntimeError) as error:  # of h5py, which has both
+            raise StoreError(f"results could not be written to {self._part}: {error}") from error
+
+    def finish(self, status: NDArray[np.int8], messages: Mapping[int, str]) -> Mapping[str, Any]:
+        """Close and rename the file."""
+        text = json.dumps({str(k): message for k, message in messages.items()})
+        try:
+            if self._zarr:
+                self._file.attrs["messages"] = text
+            else:
+                self._file.create_dataset("messages", data=text)
+                self._file.close()
+            if self._zarr and self.path.exists():
+                shutil.rmtree(self.path)
+            os.replace(self._part, self.path)
+        except (OSError, RuntimeError) as error:
+            raise StoreError(f"results could not be written to {self.path}: {error}") from error
+        return {f.name: Stored(self.path, f.name, (self._count, *f.shape), f.kind) for f in self._fields}
+
+    def forget(self) -> None:
+        """Remove what was written."""
+        if not self._zarr and hasattr(self, "_file"):
+            with contextlib.suppress(Exception):  # HDF5 does not always survive a disk that is full
+                self._file.close()
+        if self._part.is_dir():
+            shutil.rmtree(self._part, ignore_errors=True)
+        else:
+            self._part.unlink(missing_ok=True)
+
+
+def byte_text(size: float) -> str:
+    """A number of bytes as text."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.4g} TB"
+
+
+def free_memory() -> float:
+    """Bytes that a program may take without pushing out others."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            return 1024.0 * next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return 4e9
+
+
+def open_store(
+    to: str | os.PathLike[str] | None,
+    fields: tuple[Field, ...],
+    count: int,
+    chunk: int,
+    memory: float,
+    header: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> Store:
+    """A store for so many items; error if they do not fit into the memory that is granted."""
+    if to is None:
+        need = count * sum(f.size for f in fields)
+        if need > memory:
+            raise ValueError(
+                f"the results of {count} items take {byte_text(need)}, more than memory = {byte_text(memory)}. Let them be written as they come, "
+                f'to="file.h5" or to="store.zarr", ask for less, or grant more memory.'
+            )
+        return Memory(fields, count)
+    path = Path(to)
+    if path.suffix not in _ENDINGS:
+        raise ValueError(f"to = {str(to)!r} is not allowed: the name must end in {', '.join(_ENDINGS)}.")
+    return File(path, fields, count, chunk, header, given)
