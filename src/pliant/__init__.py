@@ -23,6 +23,8 @@ from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
 from .many.batch import Batch, batch
 from .many.found import BatchResult
+from .many.reach import ReachableSet, workspace
+from .many.sweep import SweepResult, sweep
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -158,6 +160,7 @@ __all__ = [
     "ProjectedMatrices",
     "QuadraticElements",
     "Reach",
+    "ReachableSet",
     "Reconstruction",
     "Rectangle",
     "Restraint",
@@ -181,6 +184,7 @@ __all__ = [
     "Still",
     "Stop",
     "Strains",
+    "SweepResult",
     "System",
     "Table",
     "Tendon",
@@ -216,8 +220,10 @@ __all__ = [
     "static_gradient",
     "static_jacobian",
     "studio",
+    "sweep",
     "trace_equilibria",
     "translate",
+    "workspace",
 ]
 
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -114,7 +115,7 @@ def parameter_rows(system: System, values: Mapping[str, Any] | None, count: Coun
 
 def not_finite(name: str, found: Array, m: int, names: tuple[str, ...] = ()) -> Refusals:
     """Items whose row of an array has an entry that is NaN or infinite, with what to say of each."""
-    flat = found.reshape(len(found), -1)
+    flat = found.reshape(len(found), math.prod(found.shape[1:]))
     bad = np.flatnonzero(~np.isfinite(flat).all(axis=1))
     out: Refusals = {}
     for k in bad.tolist():
@@ -130,7 +131,7 @@ def not_finite(name: str, found: Array, m: int, names: tuple[str, ...] = ()) -> 
 def beyond(system: System, u: Array, m: int) -> Refusals:
     """Items whose inputs are beyond their bounds; u (m or 1, …, nu)."""
     lower, upper = system.input_bounds
-    flat = u.reshape(len(u), -1, system.nu)
+    flat = u.reshape(len(u), math.prod(u.shape[1:-1]), system.nu)
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(((flat < lower) | (flat > upper)).any(axis=(1, 2)))
     out: Refusals = {}
