@@ -75,9 +75,9 @@ class ReachableSet:
     system: System
     frames: tuple[str, ...]
     names: tuple[str, ...]
-    u: Array
-    q: Array
-    reached: NDArray[np.bool_]
+    u: Array = field(repr=False)
+    q: Array = field(repr=False)
+    reached: NDArray[np.bool_] = field(repr=False)
     statics: BatchResult = field(repr=False)
     places: Mapping[str, Array] = field(repr=False)
     slopes: Mapping[str, Array] = field(repr=False)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from .._files import check_target
 
 __all__ = ["Field", "Store", "StoreError", "Stored", "byte_text", "open_store"]
 
@@ -62,7 +60,7 @@ Window = dict[str, NDArray[Any]]
 
 
 class StoreError(OSError):
-    """Results could not be written; `found` has what was stored before."""
+    """Results could not be written; `found` has what was stored before, None if that is lost."""
 
     found: Any = None
 
@@ -131,7 +129,7 @@ class Stored:
 
     def __getitem__(self, index: Any) -> Any:
         """Read a part."""
-        with _opened(self.path, "r") as file:
+        with _opened(self.path) as file:
             return file[self.name][index]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -144,114 +142,35 @@ class Stored:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, mode: str) -> Iterator[Any]:
+def _opened(path: Path) -> Iterator[Any]:
     if path.suffix == ".zarr":
-        yield _library("zarr").open_group(str(path), mode=mode)
+        yield library("zarr").open_group(str(path), mode="r")
         return
-    with _library("h5py").File(path, mode) as file:
+    with library("h5py").File(path, "r") as file:
         yield file
 
 
-def _library(name: str) -> Any:
+def library(name: str) -> Any:
     """The library that a kind of file needs."""
     try:
-        return __import__(name)
+        return import_module(name)
     except ImportError:
         extra = {"h5py": "io", "zarr": "cluster"}[name]
         raise ImportError(f"to=… needs {name}: pip install 'pliant[{extra}]'") from None
 
 
-class File:
-    """An HDF5 file or a Zarr store: written beside, and renamed at the end, so that what was at its place stays until then."""
+def check_space(path: Path, need: int) -> None:
+    """Error unless a file of so many bytes fits on its disk."""
+    free = shutil.disk_usage(path.resolve().parent).free
+    if need > free:
+        raise StoreError(
+            f"to = {str(path)!r}: the results take {byte_text(need)}, and the disk has {byte_text(free)} left. Use another disk, or ask for less."
+        )
 
-    def __init__(
-        self,
-        path: Path,
-        fields: tuple[Field, ...],
-        count: int,
-        chunk: int,
-        header: Mapping[str, Any],
-        given: Mapping[str, Any],
-    ) -> None:
-        self.path, self._fields, self._count = path, fields, count
-        self._zarr = path.suffix == ".zarr"
-        self._part = path.with_name(f"{path.stem}.{os.getpid()}.part{path.suffix}")
-        _library("zarr" if self._zarr else "h5py")
-        check_target(self._part if self._zarr else path, field="to", attempt=True)
-        if self._zarr and path.exists() and not (path / "zarr.json").exists():
-            raise FileExistsError(f"to = {str(path)!r} is there already and no Zarr store: choose another name.")
-        need = count * (1 + sum(f.size for f in fields))
-        free = shutil.disk_usage(path.resolve().parent).free
-        if need > free:
-            raise StoreError(
-                f"to = {str(path)!r}: the results take {byte_text(need)}, and the disk has {byte_text(free)} left. Use another disk, or ask for less."
-            )
-        self.forget()
-        self._file = self._made(header, given, max(chunk, 1))
 
-    def _made(self, header: Mapping[str, Any], given: Mapping[str, Any], chunk: int) -> Any:
-        status = Field("status", kind="i1", labels=tuple(header["status"]))
-        if self._zarr:
-            file = _library("zarr").open_group(str(self._part), mode="w")
-        else:
-            file = _library("h5py").File(self._part, "w")
-        file.attrs["pliant"] = json.dumps(header)
-        for f in (*self._fields, status):
-            shape, chunks = (self._count, *f.shape), (min(chunk, max(self._count, 1)), *(max(n, 1) for n in f.shape))
-            options: dict[str, Any] = {"shape": shape, "dtype": f.kind, "chunks": chunks}
-            if self._zarr:
-                array = file.create_array(f.name, fill_value=f.nothing, dimension_names=("item", *f.dims), **options)
-            else:
-                array = file.create_dataset(f.name, fillvalue=f.nothing, **options)
-            array.attrs["unit"] = f.unit
-            array.attrs["labels"] = json.dumps(f.labels)
-        for name, (dims, values) in given.items():
-            if self._zarr:
-                file.create_array(name, data=values, dimension_names=dims)
-            else:
-                file.create_dataset(name, data=values)
-        return file
-
-    def window(self, begin: int, end: int) -> Window:
-        """New arrays."""
-        return {f.name: np.empty((end - begin, *f.shape), dtype=f.kind) for f in self._fields}
-
-    def put(self, begin: int, end: int, window: Window, status: NDArray[np.int8]) -> None:
-        """Write them; the status comes last, so that what it calls done is there."""
-        try:
-            for name, array in window.items():
-                self._file[name][begin:end] = array
-            self._file["status"][begin:end] = status
-            if not self._zarr:
-                self._file.flush()
-        except (OSError, RuntimeError) as error:  # of h5py, which has both
-            raise StoreError(f"results could not be written to {self._part}: {error}") from error
-
-    def finish(self, status: NDArray[np.int8], messages: Mapping[int, str]) -> Mapping[str, Any]:
-        """Close and rename the file."""
-        text = json.dumps({str(k): message for k, message in messages.items()})
-        try:
-            if self._zarr:
-                self._file.attrs["messages"] = text
-            else:
-                self._file.create_dataset("messages", data=text)
-                self._file.close()
-            if self._zarr and self.path.exists():
-                shutil.rmtree(self.path)
-            os.replace(self._part, self.path)
-        except (OSError, RuntimeError) as error:
-            raise StoreError(f"results could not be written to {self.path}: {error}") from error
-        return {f.name: Stored(self.path, f.name, (self._count, *f.shape), f.kind) for f in self._fields}
-
-    def forget(self) -> None:
-        """Remove what was written."""
-        if not self._zarr and hasattr(self, "_file"):
-            with contextlib.suppress(Exception):  # HDF5 does not always survive a disk that is full
-                self._file.close()
-        if self._part.is_dir():
-            shutil.rmtree(self._part, ignore_errors=True)
-        else:
-            self._part.unlink(missing_ok=True)
+def part_of(path: Path) -> Path:
+    """What is written before it takes the place of `path`."""
+    return path.with_name(f"{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def byte_text(size: float) -> str:
@@ -293,4 +212,10 @@ def open_store(
     path = Path(to)
     if path.suffix not in _ENDINGS:
         raise ValueError(f"to = {str(to)!r} is not allowed: the name must end in {', '.join(_ENDINGS)}.")
-    return File(path, fields, count, chunk, header, given)
+    if path.suffix == ".zarr":
+        from .zarr_store import ZarrStore
+
+        return ZarrStore(path, fields, count, chunk, header, given)
+    from .hdf5_store import HDF5Store
+
+    return HDF5Store(path, fields, count, header, given)

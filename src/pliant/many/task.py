@@ -16,7 +16,7 @@ from .found import BatchResult
 from .items import Refusals
 from .pool import AHEAD, FAILED, OK, REFUSED, STATUS, Done, run_chunks
 from .robots import Robots
-from .stores import Field, Window, free_memory, open_store
+from .stores import Field, StoreError, Window, free_memory, open_store
 
 __all__ = ["Chunk", "Options", "Task", "carry_out"]
 
@@ -124,16 +124,25 @@ def carry_out(task: Task, options: Options) -> BatchResult:
     except BaseException:
         store.forget()
         raise
-    error = outcome.error
-    if error is not None:
+    try:
+        arrays = store.finish(outcome.status, outcome.messages)
+    except StoreError:
         store.forget()
-        done = int(np.count_nonzero(outcome.status))
-        error.args = (
-            f"{error.args[0]} {done} of {task.count} items had been computed; nothing was kept. Free some space, or use another disk.",
-        )
-        raise error
-    arrays = store.finish(outcome.status, outcome.messages)
-    return BatchResult(
+        raise
+    found = BatchResult(
         task.robots.system.name, arrays, {f.name: f for f in task.fields}, task.names, task.given, outcome.status, outcome.messages, outcome.seconds,
         outcome.interrupted, path=store.path,
     )  # fmt: skip
+    if outcome.error is not None:
+        done = int(np.count_nonzero(outcome.status))
+        text = (
+            f"{outcome.error} {done} of {task.count} items are in {store.path}. Free some space, or use another disk."
+        )
+        raise _with_result(text, found) from outcome.error
+    return found
+
+
+def _with_result(text: str, found: BatchResult) -> StoreError:
+    error = StoreError(text)
+    error.found = found
+    return error
