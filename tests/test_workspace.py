@@ -117,7 +117,7 @@ def test_loops():
 
 
 def test_wrong_arguments(system, reach):
-    with pytest.raises(KeyError, match="did you mean .*'cable0'"):
+    with pytest.raises(KeyError, match=r"did you mean .*'cable0'"):
         pl.workspace(system, "arm.tip", {"cable": (0, 1)})
     with pytest.raises(ValueError, match=r"inputs\['cable0'\] = \(2, 1\) is not allowed"):
         pl.workspace(system, "arm.tip", {"cable0": (2, 1)})

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .stores import MOST_MESSAGES, Store, StoreError, Window
 
-__all__ = ["FAILED", "OK", "PENDING", "REFUSED", "STATUS", "Done", "Line", "Outcome", "run_chunks"]
+__all__ = ["STATUS", "Done", "Line", "Outcome", "all_threads", "run_chunks"]
 
 STATUS = ("pending", "ok", "failed", "refused")
 PENDING, OK, FAILED, REFUSED = (np.int8(k) for k in range(len(STATUS)))

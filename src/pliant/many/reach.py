@@ -192,7 +192,8 @@ def workspace(
     samples : int
         How many equilibria; of a grid along each input.
     sampling : {"sobol", "latin", "random", "grid"}
-        How they are spread. Sobol sequences cover evenly, and a longer one begins with a shorter one.
+        How they are spread. Sobol sequences cover evenly, and a longer one begins with a shorter one; a grid has points at the limits of the
+        inputs, where the hull of what can be reached is decided.
     seed : int
     fixed : dict, optional
         Other inputs by name; zero if left out.
@@ -248,7 +249,9 @@ def workspace(
     jobs = batch(system, threads=threads, progress=progress)
     if start is None:
         start = solve_statics(system, U.min(axis=0))
-    found = equilibria_in_rounds(jobs, U, columns, start)
+    # a grid is not even before it is complete
+    order = np.random.default_rng(seed).permutation(len(U)) if sampling == "grid" else np.arange(len(U))
+    found = equilibria_in_rounds(jobs, U, columns, start, order)
     reached = found.success & (found["stability"] == "stable")
     q = np.where(reached[:, None], found["q"], np.nan)
     places: dict[str, Array] = {}

@@ -64,15 +64,17 @@ class _Gathered:
         )  # fmt: skip
 
 
-def equilibria_in_rounds(jobs: Batch, U: Array, columns: list[int], start: Any) -> BatchResult:
-    """Equilibria of inputs U (m, nu), of which some `columns` vary; the first round begins at `start`."""
+def equilibria_in_rounds(
+    jobs: Batch, U: Array, columns: list[int], start: Any, order: NDArray[np.int64]
+) -> BatchResult:
+    """Equilibria of inputs U (m, nu), of which some `columns` vary; the first round begins at `start`, and takes items in the `order` (m,)."""
     from scipy.spatial import cKDTree
 
     size = np.ptp(U[:, columns], axis=0)
     place = U[:, columns] / np.where(size > 0, size, 1.0)
     found, done = _Gathered(jobs, U), 0
     while done < len(U) and not found.interrupted:
-        items = np.arange(done, min(len(U), max(FIRST, GROWTH * done)))
+        items = order[done : max(FIRST, GROWTH * done)]
         done += len(items)
         known = found.good
         if not len(known):
@@ -81,9 +83,9 @@ def equilibria_in_rounds(jobs: Batch, U: Array, columns: list[int], start: Any) 
         near = np.asarray(cKDTree(place[known]).query(place[items])[1], dtype=np.int64)
         begin = found.q[known[near]]
         found.solve(items, _predicted(jobs, found.q[known], U[known], near, U[items]))
-        again = np.setdiff1d(items, found.good)  # where the prediction may have led astray
-        if len(again) and not found.interrupted:
-            found.solve(again, begin[again - items[0]])
+        astray = ~np.isin(items, found.good)  # perhaps by the prediction
+        if astray.any() and not found.interrupted:
+            found.solve(items[astray], begin[astray])
     return found.result()
 
 
