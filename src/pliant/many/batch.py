@@ -79,9 +79,9 @@ def batch(
     ((5, 12), np.True_)
     >>> tips = pl.batch(system).poses("arm.tip", q=found["q"])["pose"][:, 2, 3]
     >>> print((1000 * tips).round(1), "mm")
-    [-289.5 -275.7 -259.9 -242.3 -222.6] mm
+    [-290.6 -277.2 -261.7 -243.8 -223.5] mm
     >>> softer = pl.batch(system, parameters={"arm.young": [5e5, 1e6, -1.0]}).statics(u={"cable": 5.0})
-    >>> list(softer.status), softer.message(2)[:28]
+    >>> softer.status.tolist(), softer.message(2)[:28]
     (['ok', 'ok', 'refused'], "parameter 'arm.young' = -1.0")
     """
     needs_system("batch", system)

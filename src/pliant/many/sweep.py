@@ -46,7 +46,7 @@ class SweepResult(BatchResult):
         return (len(self),) if self.design.axes is None else tuple(map(len, self.design.axes))
 
     def on_grid(self, name: str) -> Array:
-        """An array with the dimensions of the grid first, (…, *shape of an item)."""
+        """An array with the dimensions of the grid first, then those of an item."""
         array = np.asarray(self[name])
         return array.reshape(*self.shape, *array.shape[1:])
 
@@ -131,9 +131,9 @@ def sweep(
     >>> found.shape, found.on_grid("tip").shape
     ((3, 2), (3, 2, 3))
     >>> print((1000 * found.on_grid("tip")[:, :, 2]).round(), "mm")
-    [[-349. -322.]
-     [-290. -253.]
-     [-199. -161.]] mm
+    [[-337. -305.]
+     [-291. -253.]
+     [-212. -176.]] mm
     """
     if not hasattr(robot, "dof_names") and not hasattr(robot, "compile"):
         needs_system("sweep", robot)
