@@ -85,7 +85,8 @@ def clocked(function: Callable[[], Any]) -> float:
 def measured(case: Case, threads: int, rounds: int) -> dict[str, float]:
     """Times of an item [µs]: alone, on one thread, on several."""
     some = min(case.count, 50)
-    case.batch(threads)
+    if clocked(lambda: case.batch(threads)) > 1.0:
+        rounds = max(3, rounds // 4)
     best = {"alone": np.inf, "one": np.inf, "several": np.inf}
     for _ in range(rounds):
         best["alone"] = min(best["alone"], clocked(lambda: [case.alone(k) for k in range(some)]) / some)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -33,7 +34,9 @@ def plain() -> pl.System:
     )  # fmt: skip
     robot.add_tendon("left", rod, y=0.012)
     robot.add_tendon("up", rod, z=0.012)
-    return robot.compile()
+    system = robot.compile()
+    pl.solve_statics(system)  # kernels are loaded before anything is interrupted
+    return system
 
 
 @pytest.fixture(scope="module")
@@ -474,6 +477,15 @@ def test_results_in_files(plain, tensions, tmp_path, name):
     np.testing.assert_array_equal(np.asarray(found["residual"]), expected["residual"])
     assert found["stability"].tolist() == expected["stability"].tolist()
     assert found.message(4) == expected.message(4)
+    later = pl.BatchResult.open(path)
+    np.testing.assert_array_equal(later["q"][:], expected["q"])
+    assert later["stability"].tolist() == expected["stability"].tolist()
+    assert (later.messages, later.status.tolist()) == (expected.messages, expected.status.tolist())
+    if importlib.util.find_spec("xarray"):
+        assert later.to_xarray().equals(expected.to_xarray())
+    nobody = pl.batch(plain, to=path).statics(np.zeros((0, 2)))
+    assert nobody["q"].shape == (0, plain.nq)
+    assert len(pl.BatchResult.open(path)) == 0
     again = pl.batch(plain, to=path).statics(tensions[:5])  # replaces the old one
     assert len(again["q"]) == 5
     assert [p.name for p in tmp_path.iterdir()] == [name]
@@ -484,6 +496,18 @@ def test_results_in_files(plain, tensions, tmp_path, name):
             assert file["status"][:].tolist() == [1] * 5
             assert json.loads(file.attrs["pliant"])["names"]["input"] == ["left", "up"]
             assert json.loads(file["messages"][:].tobytes().rstrip(b"\0")) == {}
+
+
+def test_files_that_are_no_results(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        pl.BatchResult.open(tmp_path / "none.h5")
+    (tmp_path / "text.h5").write_text("hello")
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["x"] = 1.0
+    for name in ("text.h5", "other.h5"):
+        with pytest.raises(ValueError, match="is not the result of a batch"):
+            pl.BatchResult.open(tmp_path / name)
 
 
 def test_zarr_stores_are_datasets(plain, tensions, tmp_path):

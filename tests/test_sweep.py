@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,9 @@ def robot() -> pl.Robot:
 
 @pytest.fixture(scope="module")
 def system() -> pl.System:
-    return robot().compile()
+    system = robot().compile()
+    pl.solve_statics(system)  # kernels are loaded before anything is interrupted
+    return system
 
 
 def tip(system: pl.System, item: Item) -> dict[str, object]:
@@ -203,6 +205,10 @@ def test_processes(system, importable):
     with pool() as executor:
         same(pl.sweep(system, AXES, tip, executor=executor, chunk=2), expected)
         same(pl.sweep(system, AXES, tip, executor=executor), expected)  # the pool is not closed by the first
+
+
+def test_a_class_makes_executors(system):
+    same(pl.sweep(system, AXES, tip, executor=ThreadPoolExecutor, chunk=2), pl.sweep(system, AXES, tip))
 
 
 def test_loky(system, importable):

@@ -31,7 +31,7 @@ class Source:
         self._own: Any = None
         if given is None:
             self._own = self.executor = ThreadPoolExecutor(all_threads(), thread_name_prefix="pliant-sweep")
-        elif hasattr(given, "submit"):
+        elif hasattr(given, "submit") and not isinstance(given, type):
             self.executor = _plain(given)
         elif callable(given):
             self._make = given

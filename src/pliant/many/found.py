@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..model.validate import unknown_name
 from .pool import FAILED, OK, PENDING, REFUSED, STATUS
-from .stores import Field
+from .stores import Field, read_store
 
 __all__ = ["BatchResult"]
 
@@ -55,6 +56,25 @@ class BatchResult:
     interrupted: bool = False
     warnings: tuple[str, ...] = ()
     path: Path | None = None
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> BatchResult:
+        """The result in a file that a batch was told to write `to`; its arrays are read when they are indexed.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import pliant as pl
+        >>> robot = pl.Robot("ball")
+        >>> ball = robot.add_body("ball", joint=pl.Revolute("y"), shape=pl.Sphere(0.1), mass=1.0)
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "poses.h5")
+        >>> found = pl.batch(robot.compile(), to=path).poses("ball", [[0.0], [0.1]])
+        >>> pl.BatchResult.open(path)["pose"].shape
+        (2, 4, 4)
+        >>> folder.cleanup()
+        """
+        return cls(**read_store(Path(path)))
 
     def __len__(self) -> int:
         """Number of items."""

@@ -55,7 +55,7 @@ class HDF5Store:
             file.attrs["pliant"] = json.dumps(header)
             for f in self._fields.values():
                 array = self._reserved(h5py, file, f.name, (self._count, *f.shape), f.kind)
-                array.attrs["unit"], array.attrs["labels"] = f.unit, json.dumps(f.labels)
+                array.attrs["units"], array.attrs["labels"] = f.unit, json.dumps(f.labels)
                 places[f.name] = array.id.get_offset() or 0
             places["messages"] = self._reserved(h5py, file, "messages", (self._text,), "u1").id.get_offset()
             for name, (_dims, values) in given.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gradients.costs.cost import as_cost
+from ..gradients.memory import Memory
 from ..gradients.plan import Plan
 from ..gradients.rollout import Rollout, RolloutError, carry_out, plan_of
 from ..model.validate import choice, reals, unknown_name
@@ -67,6 +69,7 @@ class _Motions:
         self, system: System, U: Any, start: Any, velocity: Any, parameters: Any, options: Mapping[str, Any]
     ) -> None:
         count = Count()
+        self._thread = threading.local()
         self.U = _input_rows(system, U, count)
         self.q = start_rows(system, start, count)
         self.v = rows("velocity", velocity, (system.nv,), count, np.zeros(system.nv))
@@ -92,8 +95,13 @@ class _Motions:
         return replace(self._plan, system=system, U=U, q=q, v=v)
 
     def run(self, system: System, k: int) -> Rollout:
-        """The motion of item k."""
-        return carry_out(self.plan(system, k))
+        """The motion of item k; its memory is that of the item before in this thread, which is done."""
+        plan, steps = self.plan(system, k), len(self.times) - 1
+        spare: Memory | None = getattr(self._thread, "memory", None)
+        if spare is None or spare.system is not system:
+            spare = Memory(system, plan.tableau, steps, tolerance=plan.tolerance).reusable()
+            self._thread.memory = spare
+        return carry_out(replace(plan, spare=spare))
 
 
 def _each(motions: _Motions, systems: list[System], items: Indices, chunk: Chunk, one: Any) -> None:

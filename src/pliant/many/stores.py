@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import shutil
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Field", "Store", "StoreError", "Stored", "byte_text", "open_store"]
+__all__ = ["Field", "Store", "StoreError", "Stored", "byte_text", "open_store", "read_store"]
 
 MOST_MESSAGES = 10_000  # that are kept
 _ENDINGS = (".h5", ".hdf5", ".zarr")
@@ -157,6 +158,41 @@ def library(name: str) -> Any:
     except ImportError:
         extra = {"h5py": "io", "zarr": "cluster"}[name]
         raise ImportError(f"to=… needs {name}: pip install 'pliant[{extra}]'") from None
+
+
+def read_store(path: Path) -> dict[str, Any]:
+    """What a `BatchResult` is made of, from a file that a batch has written; error if it is none."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {str(path)!r}.")
+    try:
+        with _opened(path) as file:
+            header = json.loads(file.attrs["pliant"])
+            codes = np.asarray(file["status"][:], dtype=np.int8)
+            text = file.attrs["messages"] if path.suffix == ".zarr" else file["messages"][:].tobytes().rstrip(b"\0")
+            about = {
+                name: Field(name, tuple(dims[1:]), tuple(file[name].shape[1:]), *file_kind(file[name]))
+                for name, dims in header["dims"].items()
+            }
+            given = {name: (tuple(dims), np.asarray(file[name][:])) for name, dims in header["given"].items()}
+    except (KeyError, OSError, ValueError) as error:
+        raise ValueError(f"{path} is not the result of a batch, or it is damaged: {error}") from error
+    return {
+        "system_name": header["system"],
+        "arrays": {name: Stored(path, name, (len(codes), *f.shape), f.kind) for name, f in about.items()},
+        "about": about,
+        "names": {dim: tuple(names) for dim, names in header["names"].items()},
+        "given": given,
+        "codes": codes,
+        "messages": {int(k): message for k, message in json.loads(text or "{}").items()},
+        "seconds": 0.0,
+        "interrupted": bool(np.any(codes == 0)),
+        "path": path,
+    }
+
+
+def file_kind(array: Any) -> tuple[str, str, tuple[str, ...]]:
+    """Unit, type and labels of an array in a file."""
+    return str(array.attrs["units"]), np.dtype(array.dtype).str[1:], tuple(json.loads(array.attrs["labels"]))
 
 
 def check_space(path: Path, need: int) -> None:

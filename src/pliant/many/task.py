@@ -117,6 +117,7 @@ def carry_out(task: Task, options: Options) -> BatchResult:
         "status": STATUS,
         "names": {dim: list(names) for dim, names in task.names.items()},
         "dims": {f.name: ["item", *f.dims] for f in task.fields},
+        "given": {name: list(dims) for name, (dims, _values) in task.given.items()},
     }
     store = open_store(options.to, task.fields, task.count, chunk, budget, header, task.given)
     try:
