@@ -142,7 +142,7 @@ class Batch:
         motion, tolerance, iterations, radius, stable, load_steps
             As of `solve_statics`, for all items.
         """
-        wanted = equilibria._Wanted(tolerance, iterations, radius, stable, motion, load_steps)
+        wanted = equilibria.Wanted(tolerance, iterations, radius, stable, motion, load_steps)
         found = carry_out(equilibria.statics(self.system, u, tau, start, self.parameters, wanted), self.options)
         if self.parameters is not None:
             return found

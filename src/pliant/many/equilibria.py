@@ -26,15 +26,15 @@ from ..system.many import one_shape, run_many, slopes_many
 from .items import Count, beyond, input_rows, not_finite, parameter_rows, rows, start_rows
 from .robots import Robots, grouped
 from .stores import Field
-from .task import Chunk, Indices, Task
+from .task import Chunk, Indices, Task, chunk_size
 
-__all__ = ["STABILITY", "static_jacobians", "statics"]
+__all__ = ["STABILITY", "Wanted", "static_jacobians", "statics"]
 
 Array = NDArray[np.float64]
 STABILITY = ("unknown", *(name for name in get_args(Stability) if name != "unknown"))
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """How equilibria are looked for."""
 
     tolerance: float
@@ -63,7 +63,7 @@ def potentials(systems: list[System], u: Array, tau: Array) -> NDArray[np.bool_]
     return np.array([row(systems, k).has_potential(row(u, k), row(tau, k)) for k in range(m)])
 
 
-def statics(system: System, u: Any, tau: Any, start: Any, parameters: Any, wanted: _Wanted) -> Task:
+def statics(system: System, u: Any, tau: Any, start: Any, parameters: Any, wanted: Wanted) -> Task:
     """See `Batch.statics`."""
     positive("tolerance", wanted.tolerance)
     positive("radius", wanted.radius)
@@ -99,11 +99,11 @@ def statics(system: System, u: Any, tau: Any, start: Any, parameters: Any, wante
     )
     names = {"coordinate": system.coordinate_names, "input": system.input_names, "row": system.loop_rows}
     given = {"u": (("item", "input"), np.broadcast_to(U, (m, system.nu)))}
-    return Task(robots, m, fields, compute, 256, refused, names, given)
+    return Task(robots, m, fields, compute, chunk_size(256, system), refused, names, given)
 
 
 def _together(
-    systems: list[System], items: Indices, chunk: Chunk, q: Array, u: Array, tau: Array, wanted: _Wanted
+    systems: list[System], items: Indices, chunk: Chunk, q: Array, u: Array, tau: Array, wanted: Wanted
 ) -> Indices:
     """Equilibria of some items that the kernel finds; the numbers of the others."""
     potential = potentials(systems, u, tau)
@@ -127,7 +127,7 @@ def _together(
     return items[~simple]
 
 
-def _alone(system: System, k: int, chunk: Chunk, q: Array, u: Array, tau: Array, wanted: _Wanted) -> None:
+def _alone(system: System, k: int, chunk: Chunk, q: Array, u: Array, tau: Array, wanted: Wanted) -> None:
     """The equilibrium of one item, by all means."""
     found = None
     with chunk.catching(k):
@@ -181,4 +181,4 @@ def static_jacobians(
 
     fields = (Field("jacobian", ("component", "input"), (6, system.nu)),)
     names = {"component": ("wx", "wy", "wz", "vx", "vy", "vz"), "input": system.input_names}
-    return Task(robots, m, fields, compute, 256, refused, names)
+    return Task(robots, m, fields, compute, chunk_size(256, system), refused, names)

@@ -13,7 +13,7 @@ from ..model.validate import reals, shown, unknown_name
 from ..solve.equilibrium import Equilibrium
 from ..system import System
 
-__all__ = ["Count", "Refusals", "input_rows", "not_finite", "parameter_rows", "rows", "start_rows"]
+__all__ = ["Count", "Refusals", "beyond", "input_rows", "not_finite", "parameter_rows", "rows", "said", "start_rows"]
 
 Array = NDArray[np.float64]
 Refusals = dict[int, str]
@@ -62,10 +62,10 @@ def rows(name: str, value: Any, shape: tuple[int, ...], count: Count, default: A
     if found.shape[1:] == shape and found.ndim == len(shape) + 1:
         count.add(name, len(found))
         return np.ascontiguousarray(found)
-    one = ", ".join(map(str, shape))
-    raise ValueError(
-        f"{name} has shape {found.shape}, but (m, {one}) is needed, a row for each item, or ({one}{',' if len(shape) == 1 else ''}) for all."
-    )
+    each, all_items = f"(m, {', '.join(map(str, shape))})", f"{shape} for all"
+    if not shape:
+        each, all_items = "(m,)", "one number for all"
+    raise ValueError(f"{name} has shape {found.shape}, but {each} is needed, a row for each item, or {all_items}.")
 
 
 def input_rows(system: System, u: Any, count: Count, name: str = "u") -> Array:
@@ -77,9 +77,10 @@ def input_rows(system: System, u: Any, count: Count, name: str = "u") -> Array:
         if key not in system.input_names:
             raise unknown_name("input", str(key), system.input_names)
         columns[system.input_names.index(key)] = rows(f"{name}[{key!r}]", value, (), count)
-    out = np.zeros((max((len(column) for column in columns.values()), default=1), system.nu))
-    if any(len(column) not in (1, len(out)) for column in columns.values()) or not all(map(len, columns.values())):
-        out = np.zeros((int(count), system.nu))
+    m = next((len(column) for column in columns.values() if len(column) != 1), 1)
+    if any(len(column) not in (1, m) for column in columns.values()):
+        int(count)  # its error tells who differs
+    out = np.zeros((m, system.nu))
     for k, column in columns.items():
         out[:, k] = column
     return out

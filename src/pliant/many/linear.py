@@ -14,7 +14,7 @@ from ..system.many import linear_many, one_shape
 from .items import Count, beyond, input_rows, not_finite, parameter_rows, rows
 from .robots import Robots
 from .stores import Field
-from .task import Chunk, Indices, Task
+from .task import Chunk, Indices, Task, chunk_size
 
 __all__ = ["linearisations"]
 
@@ -58,7 +58,7 @@ def linearisations(system: System, q: Any, v: Any, u: Any, tau: Any, parameters:
     )
     both = (*(f"{name} (position)" for name in system.dof_names), *(f"{name} (velocity)" for name in system.dof_names))
     names = {"rate": both, "state": both, "input": system.input_names, "dof": system.dof_names}
-    return Task(robots, m, fields, compute, 128, refused, names)
+    return Task(robots, m, fields, compute, chunk_size(128, system), refused, names)
 
 
 def _write(system: System, window: dict[str, NDArray[Any]], items: Indices, v: Array, out: Array) -> None:

@@ -20,7 +20,7 @@ from ..system import FrameLike, System
 from .items import Count, Refusals, beyond, not_finite, parameter_rows, rows, start_rows
 from .robots import Robots
 from .stores import Field
-from .task import Chunk, Indices, Task
+from .task import Chunk, Indices, Task, chunk_size
 
 __all__ = ["gradients", "rollouts"]
 
@@ -160,7 +160,8 @@ def rollouts(
     labels = tuple(frame if isinstance(frame, str) else str(getattr(frame, "name", frame)) for frame in seen)
     names |= {"frame": labels, "axis": ("x", "y", "z")}
     given = {"t": (("time",), motions.times)}
-    return Task(motions.robots, motions.count, tuple(fields), compute, max(1, 2000 // n), motions.refused, names, given)
+    size = chunk_size(max(1, 2000 // n), system)
+    return Task(motions.robots, motions.count, tuple(fields), compute, size, motions.refused, names, given)
 
 
 def gradients(
@@ -207,5 +208,5 @@ def gradients(
         *([Field("parameters", ("parameter",), (len(wanted),))] if wanted else []),
     ]
     names = {"dof": system.dof_names, "input": system.input_names, "parameter": tuple(wanted)}
-    size = max(1, 500 // len(motions.times))
+    size = chunk_size(max(1, 500 // len(motions.times)), system)
     return Task(motions.robots, motions.count, tuple(fields), compute, size, motions.refused, names)

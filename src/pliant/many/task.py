@@ -18,7 +18,7 @@ from .pool import AHEAD, FAILED, OK, REFUSED, STATUS, Done, run_chunks
 from .robots import Robots
 from .stores import Field, StoreError, Window, free_memory, open_store
 
-__all__ = ["Chunk", "Options", "Task", "carry_out"]
+__all__ = ["Chunk", "Options", "Task", "carry_out", "chunk_size"]
 
 Indices = NDArray[np.int64]
 
@@ -104,6 +104,11 @@ class Task:
         if len(items):
             self.compute(systems, items, chunk)
         return Done(chunk.status, chunk.messages)
+
+
+def chunk_size(usual: int, system: System) -> int:
+    """Items in a chunk, if so many are usual for a robot of 24 degrees of freedom: work grows with the square of their number, or faster."""
+    return max(1, int(usual * min(1.0, (24 / max(system.nv, 1)) ** 2)))
 
 
 def carry_out(task: Task, options: Options) -> BatchResult:
