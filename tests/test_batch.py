@@ -444,7 +444,7 @@ def test_progress(plain, tensions, capsys):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_keeps_what_is_done(plain, threads):
-    U = np.zeros((100_000, 2))
+    U = np.zeros((400_000, 2))
     U[:, 1] = np.linspace(0, 8, len(U))
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
@@ -591,13 +591,13 @@ def test_a_disk_that_fills_up(tmp_path, name, slow):
 
 def test_an_interrupt_keeps_the_file(plain, tmp_path):
     pytest.importorskip("h5py")
-    U = np.zeros((100_000, 2))
+    U = np.zeros((400_000, 2))
     timer = threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     found = pl.batch(plain, to=tmp_path / "found.h5", threads=2).statics(U)
     timer.cancel()
     assert found.interrupted
-    assert found["q"].shape == (100_000, plain.nq)
+    assert found["q"].shape == (400_000, plain.nq)
     done = np.flatnonzero(found.done)
     np.testing.assert_array_equal(found["q"][int(done[0])], pl.solve_statics(plain).q)
     assert np.isnan(found["q"][int(np.flatnonzero(~found.done)[-1])]).all()
