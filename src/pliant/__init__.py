@@ -21,10 +21,6 @@ from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
-from .many.batch import Batch, batch
-from .many.found import BatchResult
-from .many.reach import ReachableSet, workspace
-from .many.sweep import SweepResult, sweep
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
@@ -84,6 +80,10 @@ from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
+    from .many.batch import Batch, batch
+    from .many.found import BatchResult
+    from .many.reach import ReachableSet, workspace
+    from .many.sweep import SweepResult, sweep
 
 __version__ = "0.1.0"
 
@@ -227,6 +227,8 @@ __all__ = [
 ]
 
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
+_LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
+_LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 
 
 def __getattr__(name: str) -> Any:
