@@ -49,6 +49,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/matrices.py
 	$(BIN)/python benchmarks/spatial.py
 	$(BIN)/python benchmarks/algorithms.py
+	$(BIN)/python benchmarks/batch.py
 
 figures: $(VENV)/.dev
 	$(BIN)/python docs/figures/make_figures.py

@@ -11,6 +11,7 @@ CHOICE = {
     "duality": "robot",
     "identify_material": "motion",
     "large_deflections": "bend",
+    "manipulator_workspace": "cut",
     "octopus_arm": "out_of_plane",
     "swimming_in_vacuum": "curvatures",
     "tendon_routings": "plane",

@@ -131,6 +131,9 @@ def test_many_at_once(system):
     starts = np.array([state(system, k)[0] for k in range(3)])
     found = jax.vmap(motion, in_axes=(None, 0))(U[0], starts)[0]
     np.testing.assert_array_equal(found[2], pl.rollout(system, U[0], step=0.01, start=starts[2]).q)
+    twice = jax.vmap(jax.vmap(motion, in_axes=(0, None)), in_axes=(None, 0))(U, starts)[0]
+    np.testing.assert_array_equal(twice[2, 4], pl.rollout(system, U[4], step=0.01, start=starts[2]).q)
+    assert jax.vmap(motion)(U[:0])[0].shape == (0, *q.shape[1:])
 
 
 def test_a_motion_is_computed_once_for_value_and_gradient(system, monkeypatch):

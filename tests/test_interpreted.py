@@ -54,6 +54,8 @@ def compute() -> dict[str, np.ndarray]:
         "tangent": system.tangent(q, v, a, 3.0, 7.0),
         "mass_matrix": system.mass_matrix(q),
         "forward_dynamics": system.forward_dynamics(q, v, tau),
+        "many linear": pl.batch(system, threads=1).linearize([q, system.neutral()], v)["A"],
+        "many static": pl.batch(system, threads=1).statics(start=[system.neutral()] * 2)["q"],
         "elastic": system.elastic_forces(q),
         "elastic_tangent": system.elastic_tangent(q),
         "energies": [system.kinetic_energy(q, v), system.gravitational_energy(q), system.elastic_energy(q)],

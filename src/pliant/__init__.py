@@ -80,6 +80,10 @@ from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
+    from .many.batch import Batch, batch
+    from .many.found import BatchResult
+    from .many.reach import ReachableSet, workspace
+    from .many.sweep import SweepResult, sweep
 
 __version__ = "0.1.0"
 
@@ -89,6 +93,8 @@ __all__ = [
     "Along",
     "Annulus",
     "Basis",
+    "Batch",
+    "BatchResult",
     "Box",
     "Branch",
     "Chebyshev",
@@ -154,6 +160,7 @@ __all__ = [
     "ProjectedMatrices",
     "QuadraticElements",
     "Reach",
+    "ReachableSet",
     "Reconstruction",
     "Rectangle",
     "Restraint",
@@ -177,12 +184,14 @@ __all__ = [
     "Still",
     "Stop",
     "Strains",
+    "SweepResult",
     "System",
     "Table",
     "Tendon",
     "Track",
     "Universal",
     "UserLoad",
+    "batch",
     "compiled_load",
     "composite_matrices",
     "constant_strain",
@@ -211,11 +220,15 @@ __all__ = [
     "static_gradient",
     "static_jacobian",
     "studio",
+    "sweep",
     "trace_equilibria",
     "translate",
+    "workspace",
 ]
 
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
+_LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
+_LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Literal
 
@@ -11,6 +13,7 @@ import numpy as np
 from .gradients.arrays import MotionFunction, Point, Recent, copied
 from .gradients.coordinates import position_slopes
 from .gradients.rollout import Rollout
+from .many.pool import all_threads
 from .model.validate import choice, integer
 from .system import FrameLike, System, needs_system
 
@@ -58,7 +61,7 @@ def rollout(
     function
         ``f(U, start=None, velocity=None, parameters=None)`` → q (n + 1, nq), v (n + 1, nv), with inputs U (m, nu), start (nq,), velocity (nv,)
         and parameters (`System.parameters`) as a dict of numbers by name. Quaternions of a start count as rotations, whatever their length.
-        What is prescribed has no derivative by it. With `jax.vmap` one motion is computed after the other.
+        What is prescribed has no derivative by it. With `jax.vmap` motions are computed in threads, over all processors.
 
     Examples
     --------
@@ -177,8 +180,20 @@ class _Host:
         return _shape(n + 1, system.nq), _shape(n + 1, system.nv)
 
     def call(self, task: Callable[..., Any], names: tuple[str, ...], shapes: Any, *given: Array) -> Any:
-        """Do one of these tasks from JAX."""
-        return jax.pure_callback(partial(task, names), shapes, *given, vmap_method="sequential")
+        """Do one of these tasks from JAX; of `jax.vmap` many, over all processors."""
+        dimensions = [x.ndim for x in given]
+
+        def each(*arrays: Array) -> Any:
+            rows = [np.asarray(x) for x in arrays]
+            lead = rows[0].shape[: rows[0].ndim - dimensions[0]]
+            if not lead:
+                return task(names, *rows)
+            items = [x.reshape(math.prod(lead), *x.shape[len(lead) :]) for x in rows]
+            with ThreadPoolExecutor(min(all_threads(), max(1, len(items[0])))) as pool:
+                found = list(pool.map(partial(task, names), *items))
+            return tuple(np.array([x[k] for x in found]).reshape(*lead, *one.shape) for k, one in enumerate(shapes))
+
+        return jax.pure_callback(each, shapes, *given, vmap_method="broadcast_all")
 
 
 def _reversed(host: _Host) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from ..solve.stability import free_directions, name_directions, neutral_directio
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
 from ..system.dynamics import acceleration, acceleration_derivatives
 from ..system.forces import free_rows, independent
+from ..system.many import slopes_many
 from .matrices import joint_brackets
 
 __all__ = ["Linearization", "MinimalLinearization", "Modes", "linearize", "modes", "static_jacobian"]
@@ -374,11 +375,11 @@ def static_jacobian(
             f"static_jacobian is not defined for {system.name!r} at this state: nothing resists along "
             f"{name_directions(system, loose)}, so that inputs do not determine where it is. Add stiffness, or fix it."
         )
-    B = system.actuation_matrix(q, v, inputs)
-    K[system.known] = K[:, system.known] = B[system.known] = 0.0
-    K[system.known, system.known] = 1.0
     J = system.jacobian(frame, q, reference=reference)
     if len(system.loop_rows):
+        B = system.actuation_matrix(q, v, inputs)
+        K[system.known] = K[:, system.known] = B[system.known] = 0.0
+        K[system.known, system.known] = 1.0
         G = system.closure(q)[1]
         G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))]
         n, m = system.nv, len(G)
@@ -386,4 +387,7 @@ def static_jacobian(
         kkt = np.block([[K, -size * G.T], [size * G, np.zeros((m, m))]])
         right = np.vstack([B, np.zeros((m, system.nu))])
         return J @ np.linalg.solve(kkt, right)[:n]
-    return J @ np.linalg.solve(K, B)
+    slopes, found, _definite = slopes_many([system], q[None], inputs[None], forces[None])
+    if not found[0]:
+        raise np.linalg.LinAlgError(f"the stiffness of {system.name!r} is singular, or not finite, at this state.")
+    return J @ slopes[0]

@@ -33,6 +33,7 @@ __all__ = [
 
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 EXTRAS = {"matplotlib": "plot", "viser": "viz", "h5py": "io", "xarray": "io", "ruamel.yaml": "io", "yourdfpy": "urdf"}
+EXTRAS |= {"distributed": "cluster", "zarr": "cluster"}
 
 
 def version_line() -> str:

@@ -61,6 +61,23 @@ class Memory:
         self.record: Record = view_of(packed, Record, False, first[2])
         self.lever: Lever = view_of(packed, Lever, False, first[3])
         self.p = self._options(tree, tolerance)
+        self._new: tuple[Any, ...] | None = None
+        self._kind = (sizes, tolerance)
+
+    def reusable(self) -> Memory:
+        """Itself, so that it can be `renewed` after it was used."""
+        self._new = tuple(x.copy() for x in (self._plan, self._floats, self.p))
+        return self
+
+    def renewed(
+        self, system: System, tableau: Tableau, steps: int, sizes: Sizes = STATES_ONLY, *, tolerance: float = 1e-12
+    ) -> Memory | None:
+        """Itself as if it were new, if a new one would be like it: to make one takes longer than to go a few steps."""
+        alike = system is self.system and tableau is self.tableau and steps == self.steps
+        if self._new is None or not alike or self._kind != (sizes, tolerance):
+            return None
+        self._plan[:], self._floats[:], self.p[:] = self._new
+        return self
 
     @property
     def _shape(self) -> tuple[int, ...]:

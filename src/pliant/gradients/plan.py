@@ -74,6 +74,7 @@ class Plan:
     motion: Mapping[str, Any] | None
     tolerance: float
     subdivide: bool
+    spare: Memory | None = None  # that nobody needs any more, see `Memory.renewed`
 
     # ------------------------------------------------------------ inputs
 
@@ -168,7 +169,9 @@ class Plan:
             now = after(old, done) if done else begin
 
     def _memory(self) -> Memory:
-        return Memory(self.system, self.tableau, len(self.times) - 1, tolerance=self.tolerance)
+        like = self.system, self.tableau, len(self.times) - 1
+        old = None if self.spare is None else self.spare.renewed(*like, tolerance=self.tolerance)
+        return Memory(*like, tolerance=self.tolerance) if old is None else old
 
     def _begin(self, memory: Memory, motion: MotionSet) -> Begin:
         """Accelerations, forces and tensions to start the first iteration with."""

@@ -370,6 +370,31 @@ def rollout(
     >>> run.q.shape, run.positions("arm.tip").shape
     ((51, 12), (51, 3))
     """
+    plan = plan_of(
+        system, U, step=step, duration=duration, inputs=inputs, knots=knots, tau=tau, motion=motion, start=start, velocity=velocity, t0=t0, method=method,
+        subdivide=subdivide, tolerance=tolerance,
+    )  # fmt: skip
+    return carry_out(plan, None if checkpoint is None else integer("checkpoint", checkpoint, minimum=1))
+
+
+def plan_of(
+    system: System,
+    U: Any,
+    *,
+    step: Any,
+    duration: float | None = None,
+    inputs: Interpolation = "hold",
+    knots: Any = None,
+    tau: Any = None,
+    motion: Mapping[str, Any] | None = None,
+    start: Any = None,
+    velocity: Any = None,
+    t0: float | None = None,
+    method: Method = "sdirk2",
+    subdivide: bool = False,
+    tolerance: float = 1e-10,
+) -> Plan:
+    """What a rollout is told, checked; arguments as of `rollout`."""
     needs_system("rollout", system)
     choice("method", method, METHODS)
     choice("inputs", inputs, ("hold", "linear", "spline"))
@@ -377,11 +402,10 @@ def rollout(
     rows = _rows(system, U)
     times = _times(begin, step, duration, len(rows), inputs, given=U is not None and np.ndim(rows) == 2)
     schedule = Schedule(_knots(knots, times, len(rows), inputs), inputs)
-    plan = Plan(
+    return Plan(
         system, METHODS[method], times, times, schedule, rows, _tau(system, tau, len(times) - 1), q, v, motion,
         positive("tolerance", tolerance), flag("subdivide", subdivide),
     )  # fmt: skip
-    return carry_out(plan, None if checkpoint is None else integer("checkpoint", checkpoint, minimum=1))
 
 
 def _rows(system: System, U: Any) -> Array:

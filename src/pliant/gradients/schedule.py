@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ __all__ = ["Interpolation", "Schedule"]
 
 Array = NDArray[np.float64]
 Interpolation = Literal["hold", "linear", "spline"]
+_SEEN = 4  # sets of times that are remembered
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +31,23 @@ class Schedule:
 
     knots: Array
     kind: Interpolation
+    _seen: dict[tuple[bytes, bytes], Any] = field(default_factory=dict, repr=False)
 
     def weights(self, times: Array, ends: Array) -> Any:
         """Sparse matrix (rows, m) of a function of U: what acts at the times (rows,) is ``weights @ U``; a spline needs `coefficients` first.
 
-        `ends` (rows,) are 1 where the time belongs to the step that ends there, so that a held row still acts.
+        `ends` (rows,) are 1 where the time belongs to the step that ends there, so that a held row still acts. Found once: motions of a batch share
+        a schedule.
         """
+        key = times.tobytes(), ends.tobytes()
+        found = self._seen.get(key)
+        if found is None:
+            found = self._weights(times, ends)
+            if len(self._seen) < _SEEN:
+                self._seen[key] = found
+        return found
+
+    def _weights(self, times: Array, ends: Array) -> Any:
         from scipy.sparse import csr_array
 
         rows, m = len(times), len(self.knots)

@@ -35,6 +35,15 @@ from .solve.alpha import alpha_step
 from .solve.balance import power_balance
 from .solve.factors import factor_tangent, solve_tangent
 from .solve.index1 import close_loops, forward_dynamics
+from .solve.many import (
+    MANY_STATUS,
+    begin_item,
+    one_equilibrium,
+    one_linearisation,
+    one_slope,
+    problem_of,
+    unpack_many,
+)
 from .solve.march import march
 from .solve.newton import CONVERGED, SINGULAR, Factors, Motion, Problem
 from .solve.prescribed import clear_known
@@ -71,7 +80,10 @@ __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
     ADJOINT,
     PUSH,
     REPLAY,
-) = (np.int64(k) for k in range(21))
+    MANY_STATICS,
+    MANY_SLOPES,
+    MANY_LINEAR,
+) = (np.int64(k) for k in range(24))
 ONE = np.int64(1)
 
 
@@ -99,6 +111,21 @@ def given_steps(job, problem, plan, floats, factors, p):
         return push_step(problem, tape, rec, lever, factors, p)
     replay(problem, tape, rec, lever)
     return CONVERGED
+
+
+@routine
+def many_items(job, ints, buffer, work, many, q1, S, pivot, p):
+    """The jobs on many items: each as a call of its own would be; what became of it is in its row of the report."""
+    for k in range(many.q.shape[0]):
+        begin_item(many, k, buffer, p)
+        problem = problem_of(many, k, ints, buffer, work)
+        if job == MANY_STATICS:
+            status = one_equilibrium(problem, many, k, q1, S, pivot, p)
+        elif job == MANY_SLOPES:
+            status = one_slope(problem, many, k, pivot)
+        else:
+            status = one_linearisation(problem, many, k, S, pivot, p)
+        many.report[k, MANY_STATUS] = status
 
 
 @routine
@@ -140,9 +167,15 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | ADJOINT | | derivatives of a cost by inputs and start, and adjoints, of that motion |
     | PUSH | FIRST | variations through one step of that motion |
     | REPLAY | | residuals of that motion, with its states as they are |
+    | MANY_STATICS | as STATICS, in the tape | equilibria of many items (`solve.many`), from many starts |
+    | MANY_SLOPES | | dq/du of many equilibria |
+    | MANY_LINEAR | TREE, in the tape | accelerations of many states, and their derivatives by q, v, u, tau |
     """
-    t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
+    if job >= MANY_STATICS:
+        many_items(job, ints, buffer, work, unpack_many(plan, tape), q1, S, pivot, p)
+        return CONVERGED
+    t = unpack_tables(ints, floats)
     if job == ID:
         newton_euler(t, work, q, v, a, v1)
         return CONVERGED

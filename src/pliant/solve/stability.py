@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..kernels.solve.statics import CLEAR
 from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
@@ -26,7 +27,6 @@ __all__ = [
 Array = NDArray[np.float64]
 Stability = Literal["stable", "neutral", "divergence", "flutter", "unknown"]
 
-CLEAR = 1e-6  # pivots of the stiffness above this, relative to its diagonal: positive definite beyond doubt
 _NEUTRAL = 1e-9  # stiffness of a direction, relative to what cancels in it, that counts as none
 _SYMMETRIC = 1e-9  # unsymmetric part of a stiffness that counts as none
 _NOISE = 1e-13  # relative error of a well-conditioned eigenvalue

@@ -24,7 +24,7 @@ from .mounting import MountOptions, mount
 from .resolution import spatial_warning
 from .stability import CLEAR, Verdict, assess, name_directions
 
-__all__ = ["Problem", "solve_problem", "solve_statics"]
+__all__ = ["Problem", "newton_options", "solve_problem", "solve_statics"]
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ SPATIAL = 1e-3  # of the length: errors of the points along rods that are worth 
 _MODES = (
     1000  # degrees of freedom up to which the modes of a stiffness are worth their time where Newton's method fails
 )
-_ABSURD = 1e12  # N, N m: loads beyond this are looked at
+ABSURD = 1e12  # N, N m: loads beyond this are looked at
 _BEYOND = 1e-6  # rounding of the loads, relative to the stiffest spring, beyond which springs are not resolved
 
 
@@ -257,7 +257,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
     system, u, tau = problem.system, problem.u, problem.tau
     residual, reason = attempt.residual, ""
     met = attempt.status == CONVERGED and residual <= problem.limit
-    if not met or np.max(np.abs(u), initial=0.0) > _ABSURD:
+    if not met or np.max(np.abs(u), initial=0.0) > ABSURD:
         balance = measure(system, attempt.q, u, tau, given=problem.given)
         residual = balance.residual(problem.limit)
         reason = _overload(problem, balance, q0)
@@ -290,7 +290,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
 
 def _overload(problem: Problem, balance: Balance, q0: Array) -> str:
     """The reason if loads are so large that their rounding drowns what springs do."""
-    if not max(balance.force, np.max(np.abs(problem.u), initial=0.0)) > _ABSURD:
+    if not max(balance.force, np.max(np.abs(problem.u), initial=0.0)) > ABSURD:
         return ""
     system = problem.system
     force = max(balance.force, measure(system, q0, problem.u, problem.tau, given=problem.given).force)
@@ -337,12 +337,18 @@ def _unresisted(balance: Balance) -> str:
     )
 
 
+def newton_options(tolerance: float, iterations: int, radius: float) -> Array:
+    """What the kernel is told of every equilibrium; whether it has a potential, and the weight of the robot, come later."""
+    p = np.zeros(engine.PARAMETERS)
+    p[slots.OPTION_TOLERANCE], p[slots.OPTION_ITERATIONS], p[slots.OPTION_RADIUS] = tolerance, iterations, radius
+    return p
+
+
 def _newton(problem: Problem, q: Array, share: float = 1.0, solver: LinearSolver = "auto") -> _Attempt:
     """One Newton iteration to the end, with a share of all loads."""
     system, part = problem.system, problem.part(share)
-    p = np.zeros(engine.PARAMETERS)
-    p[slots.OPTION_TOLERANCE], p[slots.OPTION_ITERATIONS] = problem.tolerance, problem.iterations
-    p[slots.OPTION_RADIUS], p[slots.OPTION_ENERGY] = problem.radius, problem.stable and problem.potential
+    p = newton_options(problem.tolerance, problem.iterations, problem.radius)
+    p[slots.OPTION_ENERGY] = problem.stable and problem.potential
     scale = np.where(system.known, 0.0, system.internal.scale)
     p[slots.OPTION_WEIGHT] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
     S, p[slots.OPTION_TREE] = static_storage(system, solver)

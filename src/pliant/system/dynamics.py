@@ -16,6 +16,7 @@ from ..kernels.solve.newton import CONVERGED
 from ..model.validate import choice
 from .core import Array, Core, Inputs
 from .forces import actuation_matrix, closure, drift, free_rows, independent
+from .many import linear_many
 from .workspace import AS_DESCRIBED, Given, Workspace
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def acceleration_derivatives(
     told: Array | None = None,
 ) -> ForwardDerivatives:
     """`System.forward_dynamics_derivatives`: of ``M a − Gᵀλ = f``, ``ë + 2 ė/T + e/T² = 0``, [002] eqs 48–51."""
+    if not len(system.loops.row):
+        return _tree_derivatives(system, q, v, tau, u, prescribed)
     a, multipliers = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told)
     state = arguments(system, q, v, a, u, tau)
     known, given = system.known, Given(multipliers)
@@ -218,6 +221,22 @@ def acceleration_derivatives(
     dq, dv, dtau, du = np.split(found, split, axis=1)
     force_dq, force_dv, force_dtau, force_du = np.split(forces, split, axis=1)
     return ForwardDerivatives(a, dq, dv, dtau, du, multipliers, force_dq, force_dv, force_dtau, force_du)
+
+
+def _tree_derivatives(
+    system: System, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, u: Inputs, prescribed: ArrayLike | None
+) -> ForwardDerivatives:
+    """The same without loops: one call of the engine, as items of a batch get it."""
+    forces = None if tau is None else system.check_v("tau", tau)[None]
+    state = system.check_q(q)[None], system.check_v("v", v)[None], system.inputs(u)[None]
+    known = None if prescribed is None else np.where(system.known, system.check_v("prescribed", prescribed), 0.0)[None]
+    a, out, found = linear_many([system], *state, forces, known, by_forces=True)
+    if not found[0]:
+        raise mass_error(system, mass_matrix(system, q))
+    n = system.nv
+    dq, dv, du, dtau = np.split(out[0], [n, 2 * n, 2 * n + system.nu], axis=1)
+    none, no_u = np.zeros((0, n)), np.zeros((0, system.nu))
+    return ForwardDerivatives(a[0].copy(), dq, dv, dtau, du, np.zeros(0), none, none, none, no_u)
 
 
 def refuse_loops(system: Core, name: str) -> None:

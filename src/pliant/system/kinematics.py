@@ -55,6 +55,22 @@ def _motions(
     return pose, twist, accel
 
 
+def fill_motions(
+    system: Core, frame: FrameLike, q: Array, v: Array | None, *, world: bool, pose: Array, twist: Array = _NONE
+) -> None:
+    """Poses (m, 4, 4) and twists (m, 6) of a frame in states (m, …) that were checked, into arrays that are there."""
+    with system.borrow() as space:
+        kernels.frame_motions(
+            *space.packed, q, _NONE if v is None else v, _NONE, *system.place(frame), world, pose, twist, _NONE
+        )
+
+
+def fill_jacobians(system: Core, frame: FrameLike, q: Array, *, world: bool, out: Array) -> None:
+    """Jacobians (m, 6, nv) of a frame in configurations (m, nq) that were checked, into an array that is there."""
+    with system.borrow() as space:
+        kernels.frame_jacobians(*space.packed, q, *system.place(frame), world, out)
+
+
 def pose(system: Core, frame: FrameLike, q: ArrayLike) -> Array:
     """See `System.pose`."""
     return _motions(system, frame, q)[0]
