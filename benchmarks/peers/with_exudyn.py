@@ -12,16 +12,15 @@ import shared as s
 from exudyn import itemInterface as items
 from exudyn.beams import GenerateBeamElementsAlongLine
 
-STIFF = 100.0  # what the axial stiffness of the inextensible cable is multiplied by
 EI, EA, GA = s.YOUNG * s.SECOND, s.YOUNG * s.AREA, s.SHEAR_MODULUS * s.AREA
 
 
-def cable(mbs: Any, space: bool, n: int) -> int:
-    """Bending only: ANCF cables that hardly stretch; returns the node of the tip."""
+def cable(mbs: Any, space: bool, n: int, stiff: float) -> int:
+    """Bending only: ANCF cables that hardly stretch, their axial stiffness times `stiff`; returns the node of the tip."""
     template = (items.ObjectANCFCable if space else items.ObjectANCFCable2D)(
         massPerLength=s.DENSITY * s.AREA,
         bendingStiffness=EI,
-        axialStiffness=STIFF * EA,
+        axialStiffness=stiff * EA,
         bendingDamping=s.RELAXATION * EI,
         axialDamping=s.RELAXATION * EA,
     )
@@ -72,7 +71,11 @@ def beam3d(mbs: Any, n: int) -> int:
     for left, right in pairwise(bodies):
         sides = [(left, cell / 2), (right, -cell / 2)]
         markers = [mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=body, localPosition=[x, 0, 0])) for body, x in sides]
-        mbs.AddObject(items.ObjectConnectorRigidBodySpringDamper(markerNumbers=markers, damping=s.RELAXATION / cell * stiffness, useIntrinsicFormulation=True))
+        mbs.AddObject(
+            items.ObjectConnectorRigidBodySpringDamper(
+                markerNumbers=markers, damping=s.RELAXATION / cell * stiffness, useIntrinsicFormulation=True
+            )
+        )
     ground = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=mbs.AddNode(items.NodePointGround()), coordinate=0))
     for k in range(6):
         marker = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=nodes[0], coordinate=k))
@@ -80,12 +83,14 @@ def beam3d(mbs: Any, n: int) -> int:
     return int(nodes[-1])
 
 
-def built(space: bool, full: bool, n: int) -> tuple[Any, int]:
+def built(space: bool, full: bool, n: int, stiff: float) -> tuple[Any, int]:
     """The assembled rod of n elements, and the sensor of its tip."""
     mbs = exu.SystemContainer().AddSystem()
-    node = (beam3d(mbs, n) if space else beam2d(mbs, n)) if full else cable(mbs, space, n)
+    node = (beam3d(mbs, n) if space else beam2d(mbs, n)) if full else cable(mbs, space, n, stiff)
     place = exu.OutputVariableType.Position
-    sensor = mbs.AddSensor(items.SensorNode(nodeNumber=node, outputVariableType=place, writeToFile=False, storeInternal=True))
+    sensor = mbs.AddSensor(
+        items.SensorNode(nodeNumber=node, outputVariableType=place, writeToFile=False, storeInternal=True)
+    )
     mbs.Assemble()
     return mbs, int(sensor)
 
@@ -99,9 +104,18 @@ def settings() -> Any:
     return found
 
 
-def rod(space: bool, full: bool, n: int, steps: int, rho: float = 0.9, modified: bool = True, tolerance: float = 1e-6) -> Callable[[], Any]:
+def rod(
+    space: bool,
+    full: bool,
+    n: int,
+    steps: int,
+    rho: float = 0.9,
+    modified: bool = True,
+    tolerance: float = 1e-6,
+    stiff: float = 30.0,
+) -> Callable[[], Any]:
     """n elements, `steps` steps over the motion; modified Newton iteration or not, to a relative tolerance."""
-    mbs, sensor = built(space, full, n)
+    mbs, sensor = built(space, full, n, stiff)
     how = settings()
     how.timeIntegration.endTime, how.timeIntegration.numberOfSteps = s.DURATION, steps
     how.timeIntegration.generalizedAlpha.spectralRadius = rho
@@ -117,9 +131,9 @@ def rod(space: bool, full: bool, n: int, steps: int, rho: float = 0.9, modified:
     return run
 
 
-def statics(space: bool, full: bool, n: int, load_steps: int = 10) -> Callable[[], Any]:
+def statics(space: bool, full: bool, n: int, load_steps: int = 10, stiff: float = 30.0) -> Callable[[], Any]:
     """The rod at rest under its weight."""
-    mbs, sensor = built(space, full, n)
+    mbs, sensor = built(space, full, n, stiff)
     how = settings()
     how.staticSolver.numberOfLoadSteps = load_steps
     how.staticSolver.adaptiveStep = True

@@ -73,7 +73,9 @@ def rod(space: bool, full: bool, n: int, steps: int, integrator: str = "implicit
     return run
 
 
-def many(space: bool, full: bool, n: int, steps: int, count: int, integrator: str = "implicitfast") -> Callable[[], Any]:
+def many(
+    space: bool, full: bool, n: int, steps: int, count: int, integrator: str = "implicitfast"
+) -> Callable[[], Any]:
     """`count` rods at once, each from its own start, over the whole motion; all cores."""
     model = rod_model(space, full, n, s.DURATION / steps, integrator)
     threads = os.cpu_count() or 1

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small: threads only wait for each other
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 import shared as s
+from papers import paper, paper_statics
 
 import pliant as pl
 from pliant.kernels import engine
@@ -34,7 +32,13 @@ def build(space: bool, full: bool, order: int, linear: int = 0, points: int | No
 
 
 def rod(
-    space: bool, full: bool, order: int, linear: int = 0, points: int | None = None, rtol: float = 1e-4, method: str = "auto"
+    space: bool,
+    full: bool,
+    order: int,
+    linear: int = 0,
+    points: int | None = None,
+    rtol: float = 1e-4,
+    method: str = "auto",
 ) -> Callable[[], Any]:
     """The motion with error control (`atol` is a tenth of `rtol`)."""
     system = build(space, full, order, linear, points)
@@ -123,36 +127,38 @@ INSIDE = 100  # calls from compiled code per call of the task
 
 
 def gradient(space: bool, order: int, steps: int, with_gradient: bool = True) -> Callable[[], Any]:
-    """A rollout of 1 s in bending, the squared distance of its end from a point, and its gradient by the start and by Young's modulus."""
+    """A rollout of 1 s in bending, the squared distance of its end from a point, and its gradient by the start."""
     system = build(space, False, order)
-    cost = pl.Reach("rod.tip", (0.3, 0.0, -0.6), when="end")
-    U = np.zeros((steps, system.nu))
+    cost = pl.Reach("rod.tip", s.TARGET, weight=2.0)
 
     def run() -> dict[str, Any]:
-        motion = pl.rollout(system, U, step=1.0 / steps)
+        motion = pl.rollout(system, step=1.0 / steps, duration=1.0)
         if not with_gradient:
             return {"cost": float(motion.cost(cost))}
         found = motion.gradient(cost)
-        return {"cost": float(motion.cost(cost)), "q": found.q.tolist(), "young": float(found["rod.young"])}
+        return {"cost": found.value, "q": found.start.tolist()}
 
     return run
 
 
-def many(space: bool, full: bool, order: int, count: int, linear: int = 0, points: int | None = None, rtol: float = 1e-3) -> Callable[[], Any]:
+def all_at_once(system: pl.System, starts: np.ndarray, pool: ThreadPoolExecutor, **options: Any) -> None:
+    """The motions from all starts: the one place that knows how many robots are run at once (threads; kernels release the lock)."""
+
+    def one(q: np.ndarray) -> bool:
+        return bool(pl.simulate(system, s.DURATION, start=q, **options).success)
+
+    if not all(pool.map(one, starts)):
+        raise RuntimeError("a run failed")
+
+
+def many(
+    space: bool, full: bool, order: int, count: int, linear: int = 0, points: int | None = None, rtol: float = 1e-3
+) -> Callable[[], Any]:
     """`count` rods at once, each from its own start; all cores."""
     system = build(space, full, order, linear, points)
     starts = 1e-3 * np.random.default_rng(0).normal(size=(count, system.nq)) + system.neutral()
-    threads = os.cpu_count() or 1
-    pool = ThreadPoolExecutor(threads)
-
-    def one(q: np.ndarray) -> bool:
-        return pl.simulate(system, s.DURATION, start=q, rtol=rtol, atol=rtol / 10).success
-
-    def run() -> None:
-        if not all(pool.map(one, starts)):
-            raise RuntimeError("a run failed")
-
-    return run
+    pool = ThreadPoolExecutor(os.cpu_count() or 1)
+    return lambda: all_at_once(system, starts, pool, rtol=rtol, atol=rtol / 10)
 
 
 TASKS = {
@@ -162,6 +168,8 @@ TASKS = {
     "chain": chain,
     "gradient": gradient,
     "many": many,
+    "paper": paper,
+    "paper_statics": paper_statics,
 }
 
 if __name__ == "__main__":

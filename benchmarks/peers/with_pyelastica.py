@@ -15,7 +15,6 @@ import numba
 import numpy as np
 import shared as s
 
-
 TAU = s.RELAXATION
 
 
@@ -47,7 +46,9 @@ def damp(x, v, Q, w, kappa, S, B, lengths, voronoi, force, torque):  # type: ign
         for i in range(3):
             a, b = (i + 1) % 3, (i + 2) % 3
             mean_a, mean_b = 0.5 * (w[a, k] + w[a, k + 1]), 0.5 * (w[b, k] + w[b, k + 1])
-            n[i] = TAU * B[i, i, k] * ((w[i, k + 1] - w[i, k]) / voronoi[k] + kappa[a, k] * mean_b - kappa[b, k] * mean_a)
+            n[i] = (
+                TAU * B[i, i, k] * ((w[i, k + 1] - w[i, k]) / voronoi[k] + kappa[a, k] * mean_b - kappa[b, k] * mean_a)
+            )
         for i in range(3):
             a, b = (i + 1) % 3, (i + 2) % 3
             turn = 0.5 * voronoi[k] * (kappa[a, k] * n[b] - kappa[b, k] * n[a])
