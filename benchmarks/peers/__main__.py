@@ -4,7 +4,8 @@
 
 Each program has a virtual environment of its own below build/peers, made on the first run; one that cannot be installed is
 named and left out. Everything is first built and run once, then timed in rounds in which all programs take turns; times are the
-shortest. With --only or --sections the other results of the JSON file stay as they are.
+shortest. With --only or --sections the other results of the JSON
+file stay as they are.
 """
 
 from __future__ import annotations
@@ -72,6 +73,24 @@ def run(peers: list[str], sections: list[str], quick: bool, rounds: int, log: An
     return found
 
 
+def merged(kept: dict[str, Any], new: dict[str, Any], peers: list[str]) -> dict[str, Any]:
+    """The new results, and of the kept ones the sections and programs that were not asked for."""
+
+    def joined(old: list[Any], rows: list[Any]) -> list[Any]:
+        return rows + [row for row in old if row["peer"] not in peers]
+
+    found = kept | new
+    for section in set(SECTIONS) & set(new) & set(kept):
+        if section == "rod":
+            found["rod"] = new["rod"] | {"rows": joined(kept["rod"]["rows"], new["rod"]["rows"])}
+        else:
+            found[section] = joined(kept[section], new[section])
+    if "machine" in kept:
+        found["machine"]["versions"] = kept["machine"]["versions"] | new["machine"]["versions"]
+        found["missing"] = {k: v for k, v in kept["missing"].items() if k not in peers} | new["missing"]
+    return found
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -90,7 +109,7 @@ def main() -> None:
         peers = ["pliant", *PINS] if options.only is None else options.only.split(",")
         sections = list(SECTIONS) if options.sections is None else options.sections.split(",")
         rounds = options.rounds or (2 if options.quick else 6)
-        results = kept | run(peers, sections, options.quick, rounds, lambda text: print(text, flush=True))
+        results = merged(kept, run(peers, sections, options.quick, rounds, lambda text: print(text, flush=True)), peers)
         options.json.write_text(json.dumps(results, indent=None, separators=(",", ":")).replace("},{", "},\n{") + "\n")
     for name, make in tables.BLOCKS.items():
         if name in results or name == "machine":

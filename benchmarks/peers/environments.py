@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ VARIABLES = {
     "JAX_PLATFORMS": "cpu",
     "EXUDYN_MODULE": "fast",  # without range checks, as its authors advise for speed
 }
+
+
+LONGEST = 300.0  # s, of one request; after that the peer's process is ended
 
 
 class Missing(RuntimeError):
@@ -78,6 +82,8 @@ class Worker:
         """The answer; a dictionary with "error" if there is none."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
+        patience = threading.Timer(LONGEST, self.process.kill)
+        patience.start()
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
@@ -86,6 +92,8 @@ class Worker:
             )  # libraries print when they are imported
         except OSError:
             line = ""
+        finally:
+            patience.cancel()
         if not line:
             return {"error": f"the process ended (build/peers/{self.peer}.err)"}
         found: dict[str, Any] = json.loads(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ from papers import PAPERS, STATICS
 
 Row = dict[str, Any]
 Workers = dict[str, Worker]
+PATIENCE = 200.0  # s, for building the settings of one program
 RODS = ("pliant", "exudyn", "mujoco", "soromox", "pyelastica")
 
 
@@ -24,10 +26,13 @@ def make_all(workers: Workers, rows: Iterable[Row], log: Callable[[str], None]) 
     """Build every row's task and run it once; all programs at the same time, as nothing is timed yet. Adds "key", "first", "result" or "failed"."""
 
     def of(peer: str, mine: list[Row]) -> None:
+        begin = time.perf_counter()
         for row in mine:
-            reply = workers[peer].ask(
-                do="make", task=row["task"], settings=row["settings"], short=row.get("short", False)
-            )
+            if time.perf_counter() - begin > PATIENCE:
+                row["failed"] = "left out for lack of time"
+                continue
+            short = row.get("short", False)
+            reply = workers[peer].ask(do="make", task=row["task"], settings=row["settings"], short=short)
             row |= {"failed": reply["error"]} if "error" in reply else {k: reply[k] for k in ("key", "first", "result")}
         log(f"  {peer}: {len(mine)} settings made, {sum('failed' in row for row in mine)} failed")
 
@@ -98,16 +103,14 @@ def cheapest(rows: list[Row], level: float) -> Row | None:
 def rod(workers: Workers, quick: bool, rounds: int, log: Callable[[str], None]) -> dict[str, Any]:
     """Every setting once, then the cheapest for each error in rounds; times are per simulated second."""
     exact = references(workers)
-    rows = make_all(
-        workers,
-        [
-            {"peer": peer, "problem": problem, "task": "rod", "settings": how}
-            for peer in RODS
-            for problem in scans.PROBLEMS
-            for how in scans.settings(peer, problem, quick)
-        ],
-        log,
-    )
+    plans = [
+        (rank, {"peer": peer, "problem": problem, "task": "rod", "settings": how})
+        for peer in RODS
+        for problem in scans.PROBLEMS
+        for rank, how in enumerate(scans.settings(peer, problem, quick))
+    ]
+    plans.sort(key=lambda plan: plan[0])  # the first of every problem come first, should there be no time for all
+    rows = make_all(workers, [plan for _, plan in plans], log)
     for row in rows:
         if "result" in row:
             full = row["settings"]["full"]

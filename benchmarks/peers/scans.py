@@ -70,8 +70,8 @@ def soromox(space: bool, full: bool) -> list[Settings]:
         return [{"order": 5, "points": 7, "rtol": 1e-2}]
     return [
         {"order": 5, "points": 7, "rtol": 1e-2},
-        {"order": 5, "points": 7, "rtol": 1e-2, "solver": "tsit5"},
         {"order": 7, "points": 9, "rtol": 1e-3},
+        {"order": 5, "points": 7, "rtol": 1e-2, "solver": "tsit5"},
         {"order": 10, "points": 22, "rtol": 1e-4},
     ]
 
