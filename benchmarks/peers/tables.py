@@ -90,6 +90,12 @@ def rod(results: Results) -> str:
             body.append([NAMES[peer], *cells, last, f"{digits(first)} s" if peer == "soromox" else ""])
         head = [problem, *(f"error ≤ {100 * x:g} %" for x in scans.LEVELS), "settings of the last", "compiling"]
         found.append(table(head, body))
+    body = []
+    for problem in scans.PROBLEMS:
+        mine = [r for r in results["rod"]["rows"] if (r["peer"], r["problem"]) == ("pliant", problem)]
+        best = [cheapest(mine, level) for level in scans.LEVELS]
+        body.append([problem, *("–" if row is None else described(row["settings"]) for row in best)])
+    found.append(table(["pliant's settings", *(f"error ≤ {100 * x:g} %" for x in scans.LEVELS)], body))
     change = results["rod"]["reference_change"]
     found.append(
         f"With order 16 instead of 20 and a tenfold tolerance the reference moves by {change['bending']:.0e} of the length (bending) and "
