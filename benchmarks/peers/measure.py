@@ -46,7 +46,7 @@ def make_all(workers: Workers, rows: Iterable[Row], log: Callable[[str], None]) 
 
 def time_all(workers: Workers, rows: list[Row], rounds: int, longest: float = 60.0) -> None:
     """Time all rows in turn, `rounds` times (no more than `longest` seconds each): adds "seconds", the shortest, and "median"."""
-    for turn in range(rounds):
+    for _ in range(rounds):
         for row in rows:
             if "failed" in row or sum(row.get("times", ())) > longest:
                 continue
