@@ -36,8 +36,10 @@ def processor() -> str:
         return platform.processor() or platform.machine()
 
 
-def run(peers: list[str], sections: list[str], quick: bool, rounds: int, log: Any = print) -> dict[str, Any]:
-    """Measure; the dictionary of the JSON file, with the sections asked for."""
+def run(
+    peers: list[str], sections: list[str], quick: bool, rounds: int, kept: dict[str, Any], log: Any = print
+) -> dict[str, Any]:
+    """Measure; `kept` are results of before; the dictionary of the JSON file, with the sections asked for."""
     import pliant
 
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
@@ -49,7 +51,9 @@ def run(peers: list[str], sections: list[str], quick: bool, rounds: int, log: An
         "statics": lambda: measure.statics(workers, rounds, log),
         "chains": lambda: measure.chains(workers, (10, 50) if quick else (10, 20, 50, 100, 200), rounds, log),
         "gradients": lambda: measure.gradients(workers, quick, rounds, log),
-        "batches": lambda: measure.batches(workers, quick, rounds, log),
+        "batches": lambda: measure.batches(
+            workers, (found.get("rod") or kept.get("rod") or {"rows": []})["rows"], quick, rounds, log
+        ),
         "papers": lambda: measure.papers(workers, quick, rounds, log),
     }
     found: dict[str, Any] = {}
@@ -109,7 +113,9 @@ def main() -> None:
         peers = ["pliant", *PINS] if options.only is None else options.only.split(",")
         sections = list(SECTIONS) if options.sections is None else options.sections.split(",")
         rounds = options.rounds or (2 if options.quick else 6)
-        results = merged(kept, run(peers, sections, options.quick, rounds, lambda text: print(text, flush=True)), peers)
+        results = merged(
+            kept, run(peers, sections, options.quick, rounds, kept, lambda text: print(text, flush=True)), peers
+        )
         options.json.write_text(json.dumps(results, indent=None, separators=(",", ":")).replace("},{", "},\n{") + "\n")
     for name, make in tables.BLOCKS.items():
         if name in results or name == "machine":

@@ -152,13 +152,20 @@ def all_at_once(system: pl.System, starts: np.ndarray, pool: ThreadPoolExecutor,
 
 
 def many(
-    space: bool, full: bool, order: int, count: int, linear: int = 0, points: int | None = None, rtol: float = 1e-3
+    space: bool,
+    full: bool,
+    order: int,
+    count: int,
+    linear: int = 0,
+    points: int | None = None,
+    rtol: float = 1e-3,
+    method: str = "auto",
 ) -> Callable[[], Any]:
     """`count` rods at once, each from its own start; all cores."""
     system = build(space, full, order, linear, points)
     starts = 1e-3 * np.random.default_rng(0).normal(size=(count, system.nq)) + system.neutral()
     pool = ThreadPoolExecutor(os.cpu_count() or 1)
-    return lambda: all_at_once(system, starts, pool, rtol=rtol, atol=rtol / 10)
+    return lambda: all_at_once(system, starts, pool, rtol=rtol, atol=rtol / 10, method=method)
 
 
 TASKS = {
