@@ -3,13 +3,14 @@
 # make adapters  install PyTorch, JAX and CasADi for the tests of the adapters, which are skipped without
 # make gallery   run all examples, with figures in build/gallery (about four minutes)
 # make docs      set everything up and build the documentation into build/docs
+# make bench-peers  pliant beside other programs, each in an environment below build/peers (a quarter of an hour; QUICK=1 for less)
 # make soak      random robots, mutated files, faults: a few minutes (ROBOTS=10000 for long); findings in build/soak
 PYTHON ?= python3
 VENV ?= .venv
 ROBOTS ?= 1000
 BIN := $(VENV)/bin
 
-.PHONY: demo test adapters gallery soak lint docs figures bench clean
+.PHONY: demo test adapters gallery soak lint docs figures bench bench-peers clean
 
 demo: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
@@ -50,6 +51,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/spatial.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/batch.py
+
+bench-peers: $(VENV)/.dev
+	$(BIN)/python benchmarks/peers $(if $(QUICK),--quick --json build/peers/quick.json)
 
 figures: $(VENV)/.dev
 	$(BIN)/python docs/figures/make_figures.py
