@@ -42,11 +42,11 @@ class Case(NamedTuple):
 def cases(system: pl.System) -> list[Case]:
     rng = np.random.default_rng(0)
     rest = pl.solve_statics(system)
-    u = rng.uniform(0.0, 20.0, (1000, system.nu))
+    u = rng.uniform(0.0, 20.0, (4000, system.nu))
     near = 1.002 * u
     q = pl.batch(system).statics(u, start=rest)["q"]
-    many = np.tile(q, (20, 1))
-    U = np.repeat(u[:, None], STEPS, axis=1) * np.linspace(0.5, 1.0, STEPS)[:, None]
+    many = np.tile(q, (5, 1))
+    U = np.repeat(u[:1000, None], STEPS, axis=1) * np.linspace(0.5, 1.0, STEPS)[:, None]
     cost = pl.Reach(TIP, (0.3, 0.1, 0.2)) + 1e-4 * pl.Effort()
     young, length = 1e6 * np.linspace(0.7, 1.3, 1000), 0.5 * np.linspace(0.9, 1.1, 100)
 
@@ -65,10 +65,10 @@ def cases(system: pl.System) -> list[Case]:
     return [
         Case("poses", 20000, lambda n: jobs(n).poses(TIP, many), lambda k: system.pose(TIP, q[k])),
         Case("Jacobians", 20000, lambda n: jobs(n).jacobians(TIP, many), lambda k: system.jacobian(TIP, q[k])),
-        Case("statics, start near", 1000, lambda n: jobs(n).statics(near, start=q), lambda k: pl.solve_statics(system, near[k], start=q[k])),
-        Case("statics, from rest", 1000, lambda n: jobs(n).statics(u, start=rest), lambda k: pl.solve_statics(system, u[k], start=rest)),
-        Case("static Jacobians", 1000, lambda n: jobs(n).static_jacobians(TIP, q, u), lambda k: pl.static_jacobian(system, q[k], TIP, u=u[k])),
-        Case("linearisations", 1000, lambda n: jobs(n).linearize(q, u=u), lambda k: pl.linearize(system, q[k], u=u[k])),
+        Case("statics, start near", 4000, lambda n: jobs(n).statics(near, start=q), lambda k: pl.solve_statics(system, near[k], start=q[k])),
+        Case("statics, from rest", 4000, lambda n: jobs(n).statics(u, start=rest), lambda k: pl.solve_statics(system, u[k], start=rest)),
+        Case("static Jacobians", 4000, lambda n: jobs(n).static_jacobians(TIP, q, u), lambda k: pl.static_jacobian(system, q[k], TIP, u=u[k])),
+        Case("linearisations", 4000, lambda n: jobs(n).linearize(q, u=u), lambda k: pl.linearize(system, q[k], u=u[k])),
         Case(f"rollouts, {STEPS} steps", 1000, lambda n: jobs(n).rollouts(U, step=STEP, start=rest), lambda k: pl.rollout(system, U[k], step=STEP, start=rest)),
         Case(f"gradients, {STEPS} steps", 200, lambda n: jobs(n).gradients(cost, U[:200], step=STEP, start=rest), gradient),
         Case("statics, other moduli", 1000, lambda n: jobs(n, parameters={"arm.young": young}).statics(u[0], start=rest), softer),

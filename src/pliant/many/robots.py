@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ class Robots:
     def __init__(self, system: System, names: tuple[str, ...], values: Array) -> None:
         self.system, self.names, self.values = system, names, values
         self._kept: dict[bytes, System | str] = {}
+        self._lock = threading.Lock()
 
     @property
     def single(self) -> bool:
@@ -65,12 +67,13 @@ class Robots:
         systems: list[System] = []
         good: list[int] = []
         refused: Refusals = {}
-        for k in items.tolist():
-            found = self._with(self.values[begin + k if len(self.values) > 1 else 0])
-            if isinstance(found, str):
-                refused[k] = found
+        with self._lock:  # to make tables is Python: threads that do it at once only take turns, and longer
+            found = [self._with(self.values[begin + k if len(self.values) > 1 else 0]) for k in items.tolist()]
+        for k, one in zip(items.tolist(), found):
+            if isinstance(one, str):
+                refused[k] = one
             else:
-                systems.append(found)
+                systems.append(one)
                 good.append(k)
         return systems, np.array(good, dtype=np.int64), refused
 
