@@ -40,13 +40,16 @@ def _states(
 def _filled(
     chunk: Chunk, part: Indices, names: tuple[str, ...], states: tuple[Array, ...], fill: Callable[..., None]
 ) -> None:
-    """Let `fill(*states, *arrays)` write some items of a chunk: straight into its window, if that is all of it."""
+    """Let `fill(*states, *arrays)` write some items of a chunk: straight into its window, if that is all of it.
+
+    States are copied, since arrays that may not be written to are another type to kernels.
+    """
     if len(part) == len(chunk.status):
         span = slice(chunk.begin, chunk.begin + len(part))
-        fill(*(np.ascontiguousarray(x[span]) for x in states), *(chunk.window[name] for name in names))
+        fill(*(np.array(x[span], order="C") for x in states), *(chunk.window[name] for name in names))
         return
     arrays = [np.empty((len(part), *chunk.window[name].shape[1:])) for name in names]
-    fill(*(np.ascontiguousarray(x[chunk.begin + part]) for x in states), *arrays)
+    fill(*(np.array(x[chunk.begin + part], order="C") for x in states), *arrays)
     for name, array in zip(names, arrays):
         chunk.window[name][part] = array
 

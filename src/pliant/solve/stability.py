@@ -14,7 +14,6 @@ from .balance import static_tangent
 from .closure import null_space
 
 __all__ = [
-    "CLEAR",
     "Stability",
     "Verdict",
     "assess",

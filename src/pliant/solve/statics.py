@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
+from ..kernels.solve.statics import CLEAR
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
 from ..system.dynamics import LinearSolver, static_storage
@@ -22,7 +23,7 @@ from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import MountOptions, mount
 from .resolution import spatial_warning
-from .stability import CLEAR, Verdict, assess, name_directions
+from .stability import Verdict, assess, name_directions
 
 __all__ = ["Problem", "newton_options", "solve_problem", "solve_statics"]
 

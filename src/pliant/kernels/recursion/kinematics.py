@@ -33,6 +33,7 @@ from ..layout import (
     D_ROT,
     KIND,
     MASSLESS,
+    NO,
     PARENT,
     PE,
     PS,
@@ -164,7 +165,7 @@ def rod_motions(ints, floats, buffer, q, v, steps, data, phi, pose, twist):
                 get6(before, AE),
             )
         put_pose(pose[k], work.origin, R, p)
-        put6(twist[k], 0, in_axes(False, R, at_frame(p, V)))
+        put6(twist[k], 0, in_axes(NO, R, at_frame(p, V)))
 
 
 @routine
