@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics as statistics_module
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,13 @@ def described(settings: dict[str, Any]) -> str:
     )
 
 
+def unrest(results: Results) -> float:
+    """Median over shortest time of the rounds, in the middle of all rows: 1 on a quiet machine."""
+    rows = [r for section in ("statics", "chains", "gradients", "batches", "papers") for r in results.get(section, ())]
+    ratios = [r["median"] / r["seconds"] for r in rows + results.get("rod", {}).get("rows", []) if "median" in r]
+    return statistics_module.median(ratios) if ratios else 1.0
+
+
 def machine(results: Results) -> str:
     """Where and what was measured."""
     m = results["machine"]
@@ -62,6 +70,14 @@ def machine(results: Results) -> str:
     ]
     lines.append("Versions: " + ", ".join(f"{NAMES[k]} {v}" for k, v in m["versions"].items()) + ".")
     lines += [f"Not measured: {NAMES.get(k, k)} ({why})." for k, why in results["missing"].items()]
+    ratio = unrest(results)
+    lines.append(
+        f"In the middle of all measurements the median of the rounds is {ratio:.2f} times the shortest, which is given; other work that goes on all the time does not show."
+    )
+    if ratio > 1.1 or m["load"] > 0.5:
+        lines.append(
+            "**The machine was busy with other work: these are numbers of a trial; ratios may be off by a factor.**"
+        )
     if m["quick"]:
         lines.append("This was a quick run: few settings, few rounds.")
     return "\n".join(lines)
@@ -85,10 +101,19 @@ def rod(results: Results) -> str:
                     cells.append(f"{digits(1e3 * row['seconds'])} ms ({row['error']:.1e})")
                     last = described(row["settings"])
             errors = [r["error"] for r in mine if "error" in r]
-            last = last or (f"best error {min(errors):.1e}" if errors else "fails")
+            left = sum(r.get("failed", "").startswith("left out") for r in mine)
+            tried = str(len(mine) - left) + (f" ({left} left out for lack of time)" if left else "")
+            last = last or (f"best error {min(errors):.1e}" if errors else "")
             first = min((r["first"] for r in mine if "first" in r), default=0.0)
-            body.append([NAMES[peer], *cells, last, f"{digits(first)} s" if peer == "soromox" else ""])
-        head = [problem, *(f"error ≤ {100 * x:g} %" for x in scans.LEVELS), "settings of the last", "compiling"]
+            compiled = f"{digits(first)} s" if peer == "soromox" and first else ""
+            body.append([NAMES[peer], *cells, last, tried, compiled])
+        head = [
+            problem,
+            *(f"error ≤ {100 * x:g} %" for x in scans.LEVELS),
+            "settings of the last",
+            "settings tried",
+            "compiling",
+        ]
         found.append(table(head, body))
     body = []
     for problem in scans.PROBLEMS:
@@ -189,12 +214,13 @@ def batches(results: Results) -> str:
     body = []
     for r in sorted(results["batches"], key=lambda r: r["model"]):
         rate = f"{digits(r['throughput'])}" if "throughput" in r else f"fails: {r.get('failed', '')}"[:60]
-        body.append([r["model"], NAMES[r["peer"]], str(r["settings"]["count"]), described(r["settings"]), rate])
+        error = f"{r['error']:.1e}" if "error" in r else "–"
+        body.append([r["model"], NAMES[r["peer"]], str(r["settings"]["count"]), described(r["settings"]), error, rate])
     body += [
-        [f"published by soromox: {k}", "GPU (RTX 5090)", "256", "", " / ".join(map(str, v))]
+        [f"published by soromox: {k}", "GPU (RTX 5090)", "256", "", "–", " / ".join(map(str, v))]
         for k, v in PUBLISHED.items()
     ]
-    return table(["model", "", "at once", "settings", "simulated seconds per second"], body)
+    return table(["model", "", "at once", "settings", "error of one", "simulated seconds per second"], body)
 
 
 def papers(results: Results) -> str:
