@@ -40,7 +40,7 @@ K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
 REFINEMENTS, ENOUGH = 30, 1e-10
 # factors are kept for robots of so many degrees of freedom (for smaller ones they cost as much as two or three sweeps), while a stage takes no more than so
 # many sweeps with them
-KEEP, MOST = 32, 7
+KEEP, MOST = 1000000, 7
 # whose factors a stage is solved with: of another stage, its own, or those of all its matrices
 OTHERS, OWN, ALL = 0, 1, 2
 
@@ -237,6 +237,15 @@ def largest(x, scale):
 
 
 @routine
+def largest_force(x, scale):
+    """Largest |x scale|."""
+    size = 0.0
+    for j in range(scale.shape[0]):
+        size = max(size, abs(x[j] * scale[j]))
+    return size
+
+
+@routine
 def take_part(here, tape, lever, i, held, again, g, w, Q, V):
     """Add a part of the solution to w, its products to (Q̄, V̄), and take it from what is left of the equation.
 
@@ -273,7 +282,7 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
     """
     here, c = stage_problem(problem, tape, i), problem.c
     nv = c.scale.shape[0]
-    rest, part = lever.vectors[9], lever.vectors[7]
+    rest, part, given = lever.vectors[9], lever.vectors[7], largest_force(w, c.scale)
     for j in range(w.shape[0]):
         rest[j] = w[j]
         w[j] = 0.0
@@ -286,11 +295,12 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
     if level == OWN and not linearise(problem, tape, rec, lever, factors, k, i, g, held, YES):
         return False
     for _ in range(REFINEMENTS):
+        left = largest_force(rest, c.scale)
         for j in range(w.shape[0]):
             part[j] = rest[j]
         solve_part(here, lever, factors, held or level == ALL, g, part)
         change, size = largest(part, c.scale), largest(w, c.scale)
-        if change <= ENOUGH * size:
+        if change <= ENOUGH * size and left <= ENOUGH * given:  # also where it is stiff, and little is much
             break
         if not (change < 0.5 * before and change < 2.0 * last):  # two by two: constraints and forces may take turns
             if level == ALL:
