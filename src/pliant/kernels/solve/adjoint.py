@@ -23,7 +23,7 @@ from ..loads.units import INPUTS
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
 from ..reverse.tables import add_table_gradient
-from ..slots import HOLD_ACTIVE, MARCH_FACTORED, MARCH_FACTORISATIONS, MARCH_ITERATIONS, MARCH_PRODUCTS, MARCH_STEPS
+from ..slots import HOLD_ACTIVE, MARCH_ITERATIONS, MARCH_PRODUCTS, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_transposed, set_chart
 from .constraints import holds
 from .factors import solve_transposed
@@ -38,11 +38,8 @@ from .stages import stage_problem
 ONE = np.int64(1)
 K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
 REFINEMENTS, ENOUGH = 30, 1e-10
-# factors are kept for robots of so many degrees of freedom (for smaller ones they cost as much as two or three sweeps), while a stage takes no more than so
-# many sweeps with them
-KEEP, MOST = 1000000, 7
-# whose factors a stage is solved with: of another stage, its own, or those of all its matrices
-OTHERS, OWN, ALL = 0, 1, 2
+# which factors a stage is solved with: those without chart and H, or those of all its matrices
+OWN, ALL = 0, 1
 
 
 @routine
@@ -195,25 +192,6 @@ def sweep_at(here, tape, i, w, held, again, gradient):
 
 
 @routine
-def extrapolate(rec, lever, k, i, out):
-    """Adjoints (y, z) of stage i from those of the same stage in the steps that follow, if these are as long; returns whether there are any."""
-    n, nv = rec.a.shape[0], rec.a.shape[2]
-    h, m = rec.t[k + 1] - rec.t[k], 0
-    while m < 3 and k + m + 2 <= n and abs(rec.t[k + m + 2] - rec.t[k + m + 1] - h) <= 1e-9 * h:
-        m += 1
-    f1, f2, f3 = (3.0, -3.0, 1.0) if m == 3 else (2.0, -1.0, 0.0) if m == 2 else (1.0, 0.0, 0.0)
-    if m == 0:
-        return False
-    a, b, c = k + 1, k + min(m, 2), k + m
-    for j in range(out.shape[0]):
-        if j < nv:
-            out[j] = f1 * lever.y[a, i, j] + f2 * lever.y[b, i, j] + f3 * lever.y[c, i, j]
-        else:
-            out[j] = f1 * lever.z[a, i, j - nv] + f2 * lever.z[b, i, j - nv] + f3 * lever.z[c, i, j - nv]
-    return True
-
-
-@routine
 def solve_part(problem, lever, factors, whole, g, x):
     """x (nv + m,) becomes the solution of the transposed equations of a stage with the factors that `linearise` left; `whole`: those of all equations."""
     c = problem.c
@@ -276,23 +254,18 @@ def take_part(here, tape, lever, i, held, again, g, w, Q, V):
 def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V, p):
     """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products with the derivatives of r and of constraints.
 
-    As in the steps themselves, factors are kept while what is left of the equation falls fast enough: they are of another stage, and leave
-    out the chart of manifold joints and H. Then those of this stage, and last those of all its matrices. Products come from the sweep over
-    the tables, which is linear in (y, z), so that each part of the solution is swept once. Returns False if it is singular.
+    The matrix that is factored leaves out the chart of manifold joints and H, and has the tangents of the collocation for spectral rods: what is
+    left of the equation is solved for again, where that is slow with all matrices. Products come from the sweep over the tables, which is linear
+    in (y, z), so that each part of the solution is swept once. Returns False if it is singular.
     """
     here, c = stage_problem(problem, tape, i), problem.c
-    nv = c.scale.shape[0]
     rest, part, given = lever.vectors[9], lever.vectors[7], largest_force(w, c.scale)
     for j in range(w.shape[0]):
         rest[j] = w[j]
         w[j] = 0.0
     direct = c.spatial.shape[0] == 0 and problem.t.colloc.shape[0] == 0 and not held
-    level = OTHERS if abs(p[MARCH_FACTORED] - g) <= 1e-12 * g else OWN
-    again, last, before, sweeps = NO, np.inf, np.inf, 0
-    if level == OTHERS and extrapolate(rec, lever, k, i, part):
-        take_part(here, tape, lever, i, held, NO, g, w, Q, V)
-        again, sweeps = YES, 1
-    if level == OWN and not linearise(problem, tape, rec, lever, factors, k, i, g, held, YES):
+    level, again, last, before, sweeps = OWN, NO, np.inf, np.inf, 0
+    if not linearise(problem, tape, rec, lever, factors, k, i, g, held, YES):
         return False
     for _ in range(REFINEMENTS):
         left = largest_force(rest, c.scale)
@@ -307,8 +280,8 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
                 if change > 1e-7 * size:
                     return False
                 break  # rounding
-            level += 1
-            if not linearise(problem, tape, rec, lever, factors, k, i, g, held, level == OWN):
+            level = ALL
+            if not linearise(problem, tape, rec, lever, factors, k, i, g, held, NO):
                 return False
             again, last, before = NO, np.inf, np.inf
             continue
@@ -316,11 +289,9 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
         take_part(here, tape, lever, i, held, again, g, w, Q, V)
         again = YES
         sweeps += 1
-        if direct and level > OTHERS:
+        if direct:
             break
-    p[MARCH_FACTORED] = 0.0 if sweeps > MOST or nv < KEEP or level == ALL else g
     p[MARCH_ITERATIONS] += sweeps
-    p[MARCH_FACTORISATIONS] += level > OTHERS
     return True
 
 
@@ -372,12 +343,9 @@ def adjoint(problem, tape, rec, lever, factors, p):
     work = problem.work
     n, s, nv = rec.a.shape
     Q, V = lever.vectors[0][:nv], lever.vectors[1][:nv]
-    p[MARCH_FACTORED] = p[MARCH_ITERATIONS] = p[MARCH_FACTORISATIONS] = 0.0
+    p[MARCH_ITERATIONS] = 0.0
     for k in range(n - 1, -1, -1):
         p[MARCH_STEPS] = k
-        for j in range(work.hold.shape[0]):
-            if k + 1 < n and rec.hold[k, j] != rec.hold[k + 1, j]:  # other tendons are constraints
-                p[MARCH_FACTORED] = 0.0
         h = put_step(tape, rec, k)
         restore_step(problem, tape, rec, lever, k, h)
         held = holds(work)
