@@ -240,7 +240,7 @@ def test_sliding_friction_is_coulombs(speed):
     robot = pl.Robot(gravity=incline(angle))
     robot.add_body("block", joint=pl.Free(), shape=pl.Box(0.4, 0.3, 0.1), mass=2.0)
     robot.add_obstacle("slope", pl.HalfSpace())
-    robot.add_contact("touch", "block", "slope", stiffness=k, friction=mu, slip_speed=v0)
+    robot.add_contact("touch", "block", "slope", stiffness=k, friction=mu, slip_speed=v0, stiction=0)
     system = robot.compile()
     q = system.neutral()
     q[6] = 0.05 - (2 * 9.81 * np.cos(angle) / (4 * k)) ** (2 / 3)
@@ -273,7 +273,7 @@ def test_a_block_slides_down():
 def test_a_ball_rolls_down(mu, rolls):
     """With enough friction a = 5/7 g sin θ and the point of contact rests; with little the ball slides and spins up."""
     angle = 0.3
-    system = ball_above_floor(incline(angle), pl.Free(), friction=mu, slip_speed=1e-3, damping=2.0)
+    system = ball_above_floor(incline(angle), pl.Free(), friction=mu, slip_speed=1e-3, stiction=0, damping=2.0)
     q = system.neutral()
     q[6] = -((2 * 9.81 * np.cos(angle) / 1e5) ** (2 / 3))
     run = pl.simulate(system, 1.0, start=q, method="radau", rtol=1e-8, atol=1e-9, output=0.1)

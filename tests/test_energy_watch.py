@@ -29,7 +29,18 @@ def watched(run: pl.Result, speed: float = 1.0) -> EnergyWatch:
     """A watch that saw the stored states, with velocities that grow by a factor at each of them."""
     n = len(run.t)
     faster = run.v * speed ** np.arange(n)[:, None]
-    steps = Steps(run.t, run.q, faster, run.a, run.u, run.tau, np.zeros((n, 0)), np.full((n, 5), np.nan), np.ones(n))
+    steps = Steps(
+        run.t,
+        run.q,
+        faster,
+        run.a,
+        run.u,
+        run.tau,
+        np.zeros((n, 0)),
+        np.zeros((n, 0)),
+        np.full((n, 5), np.nan),
+        np.ones(n),
+    )
     watch = EnergyWatch(run.system, Steps(*(x[:1] for x in steps)), 1e-4)
     watch.see(steps)
     return watch

@@ -46,7 +46,9 @@ ADDERS = {  # method of Robot -> record of the file
         if record.make is None and (record.part is None or is_own(record.part))  # no loads of other tests
     },
 }
+ADDERS.pop("add_ConcentricTubes", None)  # a Load, added by add_load
 NOT_ADDED_BY_A_RECORD = {
+    "add_tubes": "the rods that it adds and the record of ConcentricTubes, see test_tubes",
     "add_load": "Python functions cannot be written; describe() refuses robots with them",
     "add_hydrodynamics": "its argument is an object: the records of Hydrodynamics, tested below",
 }
@@ -57,7 +59,7 @@ FIELDS_ELSEWHERE = {  # fields of the description that are no keys of the record
         "factor": "-1 for a push_rod, minus the area of a chamber, else 1; what is neither is refused",
         "pressure": "follows from the kind: true for a chamber",
     },
-    loads.PointWrench: {"frame": "parent and offset"},
+    **{cls: {"frame": "parent and offset"} for cls in (loads.PointWrench, pl.Magnet, pl.Coil)},
     **{
         cls: dict.fromkeys(("stiffness", "damping", "rest"), "none")
         for cls in (joints.Fixed, *joints.RESTRAINTS)
@@ -541,9 +543,12 @@ CALLS = [
     ("add_wrench", {"parent": "arm@0.6", "force": (1, 2, 3), "moment": (4, 5, 6), "axes": "body", "offset": TURNED, "constant": True}),
     ("add_distributed_wrench", {"rod": "leg", "force": E([0, "X", 0]), "moment": (4, 5, 6), "axes": "body", "constant": True}),
     ("add_dipole", {"place": "leg@0.5", "moment": (0.1, 0.2, 0.3)}),
+    ("add_magnet", {"parent": "leg@0.5", "moment": (0.1, 0.2, 0.3), "offset": TURNED, "constant": False}),
+    ("add_coil", {"parent": "hub", "radius": 0.1, "turns": 20.0, "axis": (0, 3, 4), "arrangement": "maxwell", "offset": TURNED}),
     ("set_fluid", {"density": 900.0, "current": (0.1, 0.2, 0.3)}),
     ("add_obstacle", {"shape": pl.Sphere(0.2), "parent": "hub", "pose": TURNED, "inside": True}),
-    ("add_contact", {"link": "arm", "other": "floor", "stiffness": 1e4, "exponent": 1.2, "damping": 0.5, "friction": 0.3, "slip_speed": 0.02, "per_length": True}),
+    ("add_contact", {"link": "arm", "other": "floor", "stiffness": 1e4, "exponent": 1.2, "damping": 0.5, "friction": 0.3, "slip_speed": 0.02, "per_length": True, "stiction": 1e-5}),
+    ("add_contact", {"link": "arm", "other": "floor", "stiffness": 1e4, "restitution": 0.5}),
     ("add_loop", {"a": "leg.tip", "b": "hub", "joint": pl.Universal((1, 0, 0), (0, 1, 1))}),
     ("add_loop", {"a": "leg@0.4", "b": "hub", "joint": pl.Spherical(stiffness=[1, 2, 3], damping=0.1, rest=(0.1, 0.2, 0.3))}),
     ("add_loop", {"a": "world", "b": "hub", "joint": pl.Rolling(0.1, axis=(0, 1, 2), normal="-y")}),

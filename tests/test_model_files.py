@@ -162,6 +162,7 @@ EXAMPLES = {  # calls that make their robots
     "hybrid_parallel_robot": ["build()", "build('corners')"],
     "hybrid_serial_robot": ["build()", "small()"],
     "magnetic_arm": ["build()"],
+    "magnetic_catheter": ["build()"],
     "manipulator_in_pipe": ["build()"],
     "moving_base_pendulum": ["pendulum()"],
     "octopus_arm": ["one_rod()", "sections(2)"],

@@ -127,6 +127,8 @@ CALLS = {
     "add_wrench": ("add_wrench", {"name": "x", "parent": "arm", "force": (1.0, 0, 0), "moment": (1.0, 0, 0)}),
     "add_distributed_wrench": ("add_distributed_wrench", {"name": "x", "rod": "arm", "force": (1.0, 0, 0), "moment": (1.0, 0, 0)}),
     "add_dipole": ("add_dipole", {"name": "x", "place": "arm", "moment": (1.0, 0, 0)}),
+    "add_magnet": ("add_magnet", {"name": "x", "parent": "arm", "moment": (1.0, 0, 0)}),
+    "add_coil": ("add_coil", {"name": "x", "radius": 0.1, "turns": 2.0}),
     "set_fluid": ("set_fluid", {}),
     "add_hydrodynamics": ("add_hydrodynamics", {"links": "arm"}),
     "add_obstacle": ("add_obstacle", {"name": "x", "shape": pl.Sphere(0.1)}),

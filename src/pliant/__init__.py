@@ -44,6 +44,7 @@ from .model.joints import (
 from .model.links import Frame, Link, constant_strain, helix
 from .model.loads import Contact, Dipole, DistributedWrench, Obstacle, PointWrench
 from .model.loops import Coupling, Loop
+from .model.magnetics import Coil, Magnet
 from .model.pose import Pose, rotate, translate
 from .model.robot import Robot
 from .model.rods.basis import (
@@ -65,6 +66,7 @@ from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
 from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
 from .model.signal import Signal
+from .model.tubes import ConcentricTubes, Tube
 from .model.user import UserLoad, compiled_load
 from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
@@ -99,7 +101,9 @@ __all__ = [
     "Branch",
     "Chebyshev",
     "Circle",
+    "Coil",
     "CompositeMatrices",
+    "ConcentricTubes",
     "ConstrainedMotion",
     "Contact",
     "Contacts",
@@ -141,6 +145,7 @@ __all__ = [
     "Linearization",
     "Link",
     "Loop",
+    "Magnet",
     "Material",
     "MinimalLinearization",
     "Model",
@@ -189,6 +194,7 @@ __all__ = [
     "Table",
     "Tendon",
     "Track",
+    "Tube",
     "Universal",
     "UserLoad",
     "batch",

@@ -142,6 +142,18 @@ class Family:
         """What it needs of the common workspace: arguments of `kernels.layout.make_work`."""
         return {}
 
+    def memory(self, tables: Any) -> int:
+        """How many internal variables it has; if any, its tables have an array `first` (1,) that is set to the place of the first of them."""
+        return 0
+
+    def sticks(self, tables: Any, memory: NDArray[np.float64]) -> bool:
+        """Whether with these internal variables (memory,) its forces at rest have no potential though `keeps_potential` says that they do."""
+        return bool(np.any(memory))
+
+    def smooth(self, tables: Any) -> NDArray[np.bool_]:
+        """Which of them have a rate, (memory,); the others are remembered from step to step."""
+        return np.ones(self.memory(tables), dtype=bool)
+
     def lasting(self, tables: Any) -> Any:
         """The tables without what differs from process to process, such as addresses."""
         return tables

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.groups import END, POSITION, Units
 from ..model.robot import Robot
@@ -116,7 +118,22 @@ class Loading:
     def work_sizes(self) -> dict[str, int]:
         """What families need of the common workspace: arguments of `kernels.layout.make_work`."""
         sizes = (family.work_sizes(self.tables[family.name]) for family in self.families)
-        return {name: size for part in sizes for name, size in part.items()}
+        return {name: size for part in sizes for name, size in part.items()} | {"memory": len(self.smooth)}
+
+    def sticks(self, memory: NDArray[np.float64]) -> bool:
+        """Whether internal variables (nz,) leave forces at rest without a potential."""
+        first = 0
+        for family in self.families:
+            count = family.memory(self.tables[family.name])
+            if count and family.sticks(self.tables[family.name], memory[first : first + count]):
+                return True
+            first += count
+        return False
+
+    @cached_property
+    def smooth(self) -> NDArray[np.bool_]:
+        """Which internal variables have a rate, (nz,)."""
+        return np.concatenate([np.zeros(0, dtype=bool), *(f.smooth(self.tables[f.name]) for f in self.families)])
 
 
 def input_names(robot: Robot) -> tuple[str, ...]:
@@ -135,4 +152,10 @@ def build_loading(places: Places) -> Loading:
     families, inputs = families_of(places.robot), inputs_of(places.robot)
     names = [own.name for own in inputs]
     tables = {family.name: family.tables(places, names) for family in families}
+    first = 0
+    for family in families:
+        count = family.memory(tables[family.name])
+        if count:
+            tables[family.name] = tables[family.name]._replace(first=np.array([first], dtype=np.int64))
+        first += count
     return Loading(families, tables, inputs, tuple(places.notes))

@@ -93,7 +93,7 @@ class Memory:
         sizes |= {
             "address": (2,), "pivot": (nv,), "times": (s,), "inputs": (s, nu + nv),
             "known": (s, nq + 2 * nv + 2 * tendons + 2 * loops), "q": (s, nq), "v": (s, nv), "a": (s, nv), "rate": (s, nv), "base": (2, nv),
-            "past": (s, nv), "past_force": (s, loops), "past_times": (s,), "weights": (3, nv), "error": (2, nv), "moved": (nq,), "force": (s, loops),
+            "past": (s, nv), "past_force": (s, loops), "past_times": (s,), "memory": (s, self.system.nz), "flow": (s, self.system.nz), "weights": (3, nv), "error": (2, nv), "moved": (nq,), "force": (s, loops),
             "mass": (1, *self.system.fronts.size) if tree else (2, nv, nv), "free": (0, 6), "law": (0, 10),
         }  # fmt: skip
         arrays = {
@@ -101,6 +101,7 @@ class Memory:
             for name, size in sizes.items()
         }
         arrays["tableau"] = np.vstack([self.tableau.a, self.tableau.b - self.tableau.b_hat, self.tableau.c])
+        arrays["smooth"] = self.system.smooth.astype(float)
         arrays["weights"][2] = 1e30  # velocities count up to the frequency of the step
         return Tape(**arrays)
 
@@ -115,6 +116,7 @@ class Memory:
             v=np.zeros((n + 1, nv)),
             a=np.zeros((n, s, nv)),
             force=np.zeros((n, s, loops)),
+            memory=np.zeros((n + 1, self.system.nz)),
             hold=np.zeros((n, tendons)),
             push=np.zeros((n + 1, 2, m)),
             begin_q=np.zeros(nq),
@@ -213,7 +215,7 @@ class Memory:
         """Copy what the first n steps of another record found."""
         for name in ("inputs", "a", "force", "hold"):
             getattr(self.record, name)[:n] = getattr(record, name)[:n]
-        for name in ("q", "v", "push"):
+        for name in ("q", "v", "push", "memory"):
             getattr(self.record, name)[: n + 1] = getattr(record, name)[: n + 1]
 
 

@@ -71,6 +71,7 @@ class Plan:
     tau: Array  # (nv,), or (steps asked for, nv)
     q: Array
     v: Array
+    z: Array  # (nz,) what loads remember at the start
     motion: Mapping[str, Any] | None
     tolerance: float
     subdivide: bool
@@ -111,7 +112,7 @@ class Plan:
         record.t[:] = self.times
         record.inputs[:, :, :nu] = (self.stage_weights() @ self.schedule.coefficients(self.U)).reshape(n, s, nu)
         record.inputs[:, :, nu:] = self._tau_at(self.outer_step())[:, None]
-        record.begin_q[:], record.begin_v[:] = self.q, self.v
+        record.begin_q[:], record.begin_v[:], record.memory[0] = self.q, self.v, self.z
         motion = MotionSet(system, self.motion, self.q, float(self.times[0]))
         motion.joints_at(float(self.times[0]), record.begin_q, record.begin_v, np.zeros(system.nv))
         if motion.active:
@@ -130,10 +131,10 @@ class Plan:
         size = n if checkpoint is None else checkpoint
         parts: list[Part] = []
         found: list[Ends] = []
-        begin, q, v = None, self.q, self.v
+        begin, q, v, z = None, self.q, self.v, self.z
         failure = None
         for first in range(0, n, size):
-            piece = replace(self, times=self.times[first : first + size + 1], q=q, v=v)
+            piece = replace(self, times=self.times[first : first + size + 1], q=q, v=v, z=z)
             plan, memory, begin, failure = piece.play(begin, statistics)
             if failure is not None:
                 plan = plan._cut(failure.steps)
@@ -143,7 +144,8 @@ class Plan:
                 if failure.of_step:
                     failure = failure._replace(message=f"step {first + failure.steps + 1}, {failure.message}")
                 break
-            begin, q, v = after(memory), memory.record.q[-1].copy(), memory.record.v[-1].copy()
+            begin = after(memory)
+            q, v, z = (x[-1].copy() for x in (memory.record.q, memory.record.v, memory.record.memory))
         statistics.wall_time = time.perf_counter() - clock
         return parts, Ends.joined(found), statistics, failure
 
@@ -184,11 +186,9 @@ class Plan:
         tensions = motion.start_tensions(t, q, v, u, tau)
         for index, tension in tensions.items():
             u[index] = tension
-        told, multipliers = motion.told_at(t), None
-        if system.loop_rows:
-            a, multipliers = constrained_acceleration(system, q, v, u, tau, known, told=told)
-        else:
-            a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        told = motion.told_at(t)
+        told = told if system.loop_rows else None
+        a, multipliers = constrained_acceleration(system, q, v, u, tau, known, told=told, memory=self.z)
         if not np.all(np.isfinite(a)):
             raise ValueError(
                 f"the acceleration at t = {t:g} s is not finite: inputs or the start contain NaN or overflow."
@@ -273,6 +273,7 @@ class Ends(NamedTuple):
     a: Array  # (n + 1, nv)
     u: Array  # (n + 1, nu + nv)
     force: Array  # (n + 1, rows of loops)
+    memory: Array  # (n + 1, nz)
 
     @classmethod
     def of(cls, memory: Memory, n: int) -> Ends:
@@ -288,7 +289,8 @@ class Ends(NamedTuple):
         a, force = rows(r.a), rows(r.force)
         if n:
             a[0], force[0] = a[1], force[1]
-        return cls(r.t[: n + 1].copy(), r.q[: n + 1].copy(), r.v[: n + 1].copy(), a, rows(r.inputs), force)
+        t, q, v, z = (x[: n + 1].copy() for x in (r.t, r.q, r.v, r.memory))
+        return cls(t, q, v, a, rows(r.inputs), force, z)
 
     @classmethod
     def joined(cls, parts: list[Ends]) -> Ends:

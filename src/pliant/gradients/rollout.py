@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..model.validate import choice, finite, flag, integer, positive, reals, unknown_name, vector
 from ..solve.equilibrium import Equilibrium
 from ..solve.methods.tableau import EULER, MIDPOINT, SDIRK2, SDIRK3, Tableau
+from ..solve.remembered import initial_memory
 from ..solve.result import Result, Statistics
 from ..solve.simulate import initial_state
 from ..system import FrameLike, System, needs_system
@@ -59,6 +60,8 @@ class Rollout:
         The rows of inputs that were given.
     a, multipliers : ndarray (n + 1, nv), (n + 1, rows)
         Accelerations and forces of loops at the last stages of the steps.
+    remembered : ndarray (n + 1, nz)
+        Internal variables of loads.
     method : str
     warnings : tuple of str
         What was done other than asked for.
@@ -80,6 +83,7 @@ class Rollout:
     parts: tuple[Part, ...] = field(repr=False)
     a: Array = field(repr=False)
     multipliers: Array = field(repr=False)
+    remembered: Array = field(repr=False)
 
     @property
     def memory(self) -> Memory:
@@ -115,7 +119,7 @@ class Rollout:
         """The motion as a `Result`, to plot, view and save it; accelerations are those of the last stages."""
         return Result(
             self.system, self.t, self.q, self.v, self.a, self.u, self.tau, True, "completed", statistics=self.statistics, method=self.method,
-            warnings=self.warnings, multipliers=self.multipliers,
+            warnings=self.warnings, multipliers=self.multipliers, memory=self.remembered,
         )  # fmt: skip
 
     # ------------------------------------------------------------ derivatives
@@ -158,6 +162,7 @@ class Rollout:
         >>> bool(g["arm.young"] == g.parameters["arm.young"])
         True
         """
+        self._no_memory()
         return gradient(self, cost, equilibrium)
 
     def pull(self, q: ArrayLike | None = None, v: ArrayLike | None = None, u: ArrayLike | None = None) -> Pulled:
@@ -171,6 +176,7 @@ class Rollout:
         n, system = len(self.t), self.system
         sizes = {"q": (q, system.nv), "v": (v, system.nv), "u": (u, system.nu)}
         rows = [np.zeros((n, size)) if x is None else vector(name, x, (n, size)) for name, (x, size) in sizes.items()]
+        self._no_memory()
         return pull(self, Variation(*rows))
 
     def push(
@@ -196,7 +202,16 @@ class Rollout:
         Variation
             Changes q, v (n + 1, nv), along the manifold, and u (n + 1, nu) of the applied inputs.
         """
+        self._no_memory()
         return push(self, [self._direction(u, start, velocity, parameters)])[0]
+
+    def _no_memory(self) -> None:
+        """Error if loads remember: derivatives of what they remember are not known."""
+        if self.system.nz:
+            raise ValueError(
+                f"derivatives of a motion are not known where loads remember, and {self.system.name!r} has {self.system.nz} internal variables (friction "
+                "that sticks, materials with memory, ...): take them out of the robot (contact: stiction=0), or use differences."
+            )
 
     def _direction(self, u: Any, start: Any, velocity: Any, parameters: Any) -> Direction:
         nv = self.system.nv
@@ -212,6 +227,7 @@ class Rollout:
 
     def sensitivities(self, names: Iterable[str]) -> dict[str, Variation]:
         """The changes of all states with a unit of some parameters, by name, in one pass forward."""
+        self._no_memory()
         found = {name: self._direction(None, None, None, {name: 1.0}) for name in names}
         return dict(zip(found, push(self, list(found.values()))))
 
@@ -242,6 +258,7 @@ class Rollout:
         A : ndarray (n, 2 nv, 2 nv)
         B : ndarray (n, 2 nv, nu)
         """
+        self._no_memory()
         return maps(self)
 
     def gauss_newton(self, cost: Any, u: ArrayLike) -> Array:
@@ -283,7 +300,7 @@ def carry_out(plan: Plan, checkpoint: int | None = None) -> Rollout:
     nu = plan.system.nu
     run = Rollout(
         plan.system, ends.t, ends.q, ends.v, ends.u[:, :nu], ends.u[:, nu:], plan.U, plan.tableau.name, plan.schedule,
-        subdivisions(plan, ends.t), statistics, replace(plan, times=ends.t), tuple(parts), ends.a, ends.force,
+        subdivisions(plan, ends.t), statistics, replace(plan, times=ends.t), tuple(parts), ends.a, ends.force, ends.memory,
     )  # fmt: skip
     if failure is not None:
         raise RolloutError(failure.message, run)
@@ -403,7 +420,7 @@ def plan_of(
     times = _times(begin, step, duration, len(rows), inputs, given=U is not None and np.ndim(rows) == 2)
     schedule = Schedule(_knots(knots, times, len(rows), inputs), inputs)
     return Plan(
-        system, METHODS[method], times, times, schedule, rows, _tau(system, tau, len(times) - 1), q, v, motion,
+        system, METHODS[method], times, times, schedule, rows, _tau(system, tau, len(times) - 1), q, v, initial_memory(system, start), motion,
         positive("tolerance", tolerance), flag("subdivide", subdivide),
     )  # fmt: skip
 

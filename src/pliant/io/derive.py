@@ -99,6 +99,7 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "add_wrench": {"force": _VECTOR, "moment": _VECTOR},
     "add_distributed_wrench": {"rod": _ROD, "force": _FORCE, "moment": _FORCE},
     "add_dipole": {"moment": _FORCE},
+    "add_magnet": {"moment": _VECTOR},
     "add_obstacle": {"shape": OBSTACLE_SHAPE},
     "set_fluid": {"current": _VECTOR},
     "simulate": {

@@ -10,6 +10,7 @@ from ..model.actuators import Negative, Tendon
 from ..model.links import Body, Frame, Link, Rod
 from ..model.loads import Load, PointWrench
 from ..model.loops import Coupling
+from ..model.magnetics import Coil, Magnet
 from ..model.robot import Robot
 from ..model.rods.sections import Material
 from ..model.routing import Along
@@ -113,7 +114,7 @@ def _values(robot: Robot, part: Any, path: str, materials: dict[Material, str]) 
         own = {**own, "material": materials.get(own["material"]) if "material" in own else None}
     elif isinstance(part, Tendon):
         own = _line(part, path)
-    elif isinstance(part, (Frame, PointWrench)):
+    elif isinstance(part, (Frame, PointWrench, Magnet, Coil)):
         frame = part if isinstance(part, Frame) else part.frame
         own = {"parent": Frame(frame.link, frame.X), "offset": frame.offset}
     elif isinstance(part, Coupling):

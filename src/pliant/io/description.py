@@ -20,7 +20,7 @@ __all__ = ["FAMILIES", "FILE", "FLUID", "NAMED", "schema"]
 # what a section holds: kinds of parts, each with a method add_… of `Robot`
 _LINKS = ("rod", "body")
 _ACTUATORS = ("tendon", "push_rod", "chamber", "stress", "motor", "motion")
-_LOADS = ("wrench", "distributed_wrench", "dipole", "obstacle", "contact")
+_LOADS = ("wrench", "distributed_wrench", "dipole", "magnet", "coil", "obstacle", "contact")
 
 
 def _added(kind: str) -> Record:
@@ -93,7 +93,7 @@ def _file(
     hydrodynamics : list
         What the fluid does to which links.
     loads : mapping
-        Wrenches, dipoles, obstacles and contacts by name.
+        Wrenches, dipoles, magnets, coils, obstacles and contacts by name.
     loops : mapping
         Joints that close loops, by name; motors, motions and stops may name one in place of a link.
     couplings : mapping

@@ -92,6 +92,9 @@ MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT
 MESSAGE_RATE, MESSAGE_VALUE, MESSAGE_FORCES = _codes(6, 7, 8)
 MESSAGES = 9
 
+# `Work.lag` of statics [s]: long enough for all that relaxes, and for velocities to be nothing beside the forces
+STATIC = 1e12
+
 
 class Tables(NamedTuple):
     """The robot as arrays; constant after compile."""
@@ -123,6 +126,9 @@ class Work(NamedTuple):
     multiplier: F1  # (loop rows,) constraint forces of loop joints
     hold: F2  # (tendons, 4) where the length is prescribed and the tension unknown, see `slots`
     told: F2  # (loop rows, 3) what rows of loop joints follow: value, rate, acceleration
+    memory: F1  # (internal variables,) what units remember: values before the time `lag` (see `loads.units`)
+    lag: F1  # (1,) time [s] that has passed since then: 0 at an instant, γh at a stage, STATIC in statics
+    since: F1  # (nq,) coordinates before that time, which statics are seen from; empty without internal variables
     cols: F2  # (3, columns) q, v, a in column space
     state: F2  # (steps + 1, STATE_WIDTH); the last row is the world
     inertia: F3  # (steps + 1, 6, 6) world inertia, then composite of what the step carries
@@ -164,10 +170,12 @@ class Work(NamedTuple):
     )
     virtual: F1  # (tendons,) likewise: virtual rates of lengths
     products: F2  # (4, nv) y and the products Kᵀy, Dᵀy, My that `reverse` leaves
+    kept: F1  # (internal variables,) what units remember now; written with their forces
+    slow: F1  # (nv,) velocities of statics with internal variables, see `solve.residual`
     owed: F2  # (tendons + loop rows, 3) adjoints of values and of rates of constraints, and virtual rates, see `reverse.tables`
 
 
-GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold", "told")
+GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold", "told", "memory", "lag", "since")
 """The first fields of `Work`: what every call starts from."""
 
 
@@ -178,11 +186,13 @@ def make_work(
     tendons: int = 0,
     tendon_points: int = 0,
     loop_rows: int = 0,
+    memory: int = 0,
 ) -> Work:
-    """Allocate the workspace for a robot with so many tendons, points of them and rows of loop joints."""
+    """Allocate the workspace for a robot with so many tendons, points of them, rows of loop joints and internal variables."""
     steps, columns = len(tables.step), len(tables.col_v)
     rod_columns = tables.phi.shape[1]
     nv = int(tables.col_v.max(initial=-1)) + 1
+    nq = nv + int(np.isin(tables.block[:, KIND], (BALL, FREE)).sum())
     n = int(tables.block[:, COLS].max(initial=1))
     width = 3 * n + int(N_LOADED)
     spectral = [(int(row[STEPS]), int(row[COLS])) for row in tables.block if row[COLLOC] >= 0]
@@ -201,6 +211,9 @@ def make_work(
         multiplier=zeros(loop_rows),
         hold=zeros(tendons, 4),
         told=zeros(loop_rows, 3),
+        memory=zeros(memory),
+        lag=zeros(1),
+        since=zeros(nq if memory else 0),
         cols=zeros(3, columns),
         state=zeros(steps + 1, STATE_WIDTH),
         inertia=zeros(steps + 1, 6, 6),
@@ -238,5 +251,7 @@ def make_work(
         applied=zeros(steps + 1, 6),
         virtual=zeros(tendons),
         products=zeros(4, nv),
+        kept=zeros(memory),
+        slow=zeros(nv if memory else 0),
         owed=zeros(tendons + loop_rows, 3),
     )

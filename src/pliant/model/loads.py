@@ -229,7 +229,12 @@ class Contact:
     friction : float
         Coefficient of friction μ.
     slip_speed : float
-        Speed [m/s] below which friction falls to zero, so that it is smooth; at rest there is none.
+        Speed v₀ [m/s] that smooths friction where it does not stick; where it does, the bristle is damped with the time stiction/v₀.
+    stiction : float
+        How far [m] a point that touches an obstacle is displaced before it slips: below μ times the normal force it holds as a spring, without creep.
+        0: friction ``v/√(v² + v₀²)`` that is smooth and vanishes at rest. Between rods it is always of that kind.
+    restitution : float, optional
+        Ratio of the speeds after and before an impact with an obstacle, 0 to 1, instead of `damping`; impacts slower than v₀ are damped as those of v₀.
     per_length : bool
         Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points.
     """
@@ -242,6 +247,8 @@ class Contact:
     friction: float = 0.0
     slip_speed: float = 1e-2
     per_length: bool = False
+    stiction: float = 1e-6
+    restitution: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -252,6 +259,13 @@ class Contact:
             "friction": non_negative("friction", self.friction, hint="The coefficient of friction; 0 for none."),
             "slip_speed": positive("slip_speed", self.slip_speed, unit="m/s"),
             "per_length": flag("per_length", self.per_length),
+            "stiction": non_negative("stiction", self.stiction, unit="m", hint="0 for friction that vanishes at rest."),
         }
+        if self.restitution is not None:
+            checked["restitution"] = interval("restitution", self.restitution, 0.0, 1.0, hint="1 is an elastic impact.")
+            if checked["damping"]:
+                raise ValueError(
+                    f"damping = {self.damping!r} and restitution = {self.restitution!r}: give one of them."
+                )
         for name, value in checked.items():
             object.__setattr__(self, name, value)

@@ -17,6 +17,7 @@ from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
 from .loads import FIELD, Contact, Dipole, DistributedWrench, Load, Obstacle, PointWrench
 from .loops import Coupling, Loop, add_coupling, add_loop, closing_text
+from .magnetics import Coil, Magnet, add_coil, add_magnet, feels_field
 from .parameters import Parameter, Parameters, parameters_of, revised
 from .pose import PoseLike, as_pose
 from .rods.sections import Material, Section
@@ -32,6 +33,7 @@ from .surroundings import (
     add_wrench,
     set_fluid,
 )
+from .tubes import add_tubes
 from .user import UserLoad
 from .validate import name as checked_name
 from .validate import shown, text, unknown_name, vector
@@ -51,6 +53,7 @@ _NAMED = (
     "stresses",
     "wrenches",
     "dipoles",
+    "sources",
     "obstacles",
     "contacts",
     "user_loads",
@@ -97,6 +100,7 @@ class Robot:
         self.stresses: dict[str, InternalStress] = {}
         self.wrenches: dict[str, PointWrench | DistributedWrench] = {}
         self.dipoles: dict[str, Dipole] = {}
+        self.sources: dict[str, Magnet | Coil] = {}
         self.fluid: Fluid | None = None
         self.hydrodynamics: dict[str, Hydrodynamics] = {}
         self.obstacles: dict[str, Obstacle] = {}
@@ -111,9 +115,11 @@ class Robot:
     add_tendon, add_push_rod, add_chamber = add_tendon, add_push_rod, add_chamber
     add_stress, add_motor, add_stop, add_motion = add_stress, add_motor, add_stop, add_motion
     add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
+    add_magnet, add_coil = add_magnet, add_coil
     set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics
     add_obstacle, add_contact = add_obstacle, add_contact
     add_load, add_loop, add_coupling = add_load, add_loop, add_coupling
+    add_tubes = add_tubes
 
     # ------------------------------------------------------------ building
 
@@ -321,7 +327,7 @@ class Robot:
         named = [self.frames, *(getattr(self, kind) for kind in _NAMED)]
         inputs = [own for load, _places in self.user_loads.values() for own in load.inputs]
         inputs += [own.name for label, load in self.loads.items() for own in load.inputs(label)]
-        if self.dipoles and name in FIELD:
+        if name in FIELD and feels_field(self):
             raise ValueError(f"the name {name!r} is taken already: it is an input of the field that acts on dipoles.")
         if any(name in group for group in named) or name in inputs or any(link.name == name for link in self.links):
             raise ValueError(

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .fluid import Fluid, Hydrodynamics
 from .links import Body, Frame, Link, Rod
 from .loads import FIELD, Contact, Density, Dipole, DistributedWrench, Load, Obstacle, PointWrench
+from .magnetics import feels_field
 from .pose import PoseLike, as_pose
 from .shapes import Shape
 from .user import UserLoad
@@ -129,7 +130,7 @@ def add_dipole(self: Robot, name: str, place: Link | Frame | str, *, moment: Den
     ('field_x', 'field_y', 'field_z')
     """
     self._check_name(name)
-    for own in FIELD if not self.dipoles else ():  # now inputs of these names appear
+    for own in FIELD if not feels_field(self) else ():  # now inputs of these names appear
         self._check_name(own)
     target: Frame | str = self.resolve(place)
     if isinstance(place, Link) and place.is_rod:
@@ -244,6 +245,8 @@ def add_contact(
     friction: float = 0.0,
     slip_speed: float = 1e-2,
     per_length: bool = False,
+    stiction: float = 1e-6,
+    restitution: float | None = None,
 ) -> Contact:
     """Let a link touch an obstacle, a rod touch another rod, or a rod touch itself; see `Contact`.
 
@@ -254,7 +257,7 @@ def add_contact(
         A rod, or a body with a shape.
     other : Link or str
         The name of an obstacle, or a rod.
-    stiffness, exponent, damping, friction, slip_speed, per_length
+    stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution
         See `Contact`.
 
     Examples
@@ -303,7 +306,7 @@ def add_contact(
         raise ValueError(f"contact {name!r}: per_length is for contact with obstacles.")
     try:
         self.contacts[name] = Contact(
-            first.name, second, stiffness, exponent, damping, friction, slip_speed, per_length
+            first.name, second, stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution
         )
     except (TypeError, ValueError) as error:
         raise type(error)(f"contact {name!r}: {error}") from None

@@ -120,9 +120,10 @@ def constrained_acceleration(
     prescribed: Array,
     stabilisation: float = 0.0,
     told: Array | None = None,
+    memory: Array | None = None,
 ) -> tuple[Array, Array]:
     """Acceleration and multipliers of the index-1 form, see `System.constrained_dynamics`; `told` (rows, 3) is what rows follow."""
-    found = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told)
+    found = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told, memory)
     return found.a, found.multipliers
 
 

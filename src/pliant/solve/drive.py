@@ -29,6 +29,7 @@ class State(NamedTuple):
     t: float
     q: Array
     v: Array
+    memory: Array | None = None  # (nz,) internal variables of loads, of states that a run goes on from
 
 
 class Jump(NamedTuple):

@@ -65,9 +65,9 @@ class EnergyWatch:
     EVERY = 4
 
     def __init__(self, system: System, start: Steps, atol: float) -> None:
-        t, q, v, a, u, tau, multipliers = float(start.t[0]), *(x[0] for x in start[1:7])
+        t, q, v, a, u, tau, multipliers, memory = float(start.t[0]), *(x[0] for x in start[1:8])
         self.system = system
-        self._given = Given(multipliers)
+        self._given = Given(multipliers, memory=memory)
         self._p = np.zeros(engine.PARAMETERS)
         self._known = np.flatnonzero(system.known)
         stiffness = np.abs(np.diag(system.residual_tangent(q, v, a, u, tau, multipliers=multipliers)))
@@ -116,8 +116,8 @@ class EnergyWatch:
             if self._open:
                 self._see_open(steps, k)
                 return
-            q, v, a, u, tau, multipliers = (x[k] for x in steps[1:7])
-            self._given = Given(multipliers)
+            q, v, a, u, tau, multipliers, memory = (x[k] for x in steps[1:8])
+            self._given = Given(multipliers, memory=memory)
             self._measured = steps.energy[k]
             if not self._stands_still(v, u, tau):
                 self._open = True  # from here on work is counted
@@ -144,8 +144,8 @@ class EnergyWatch:
         """Energy against work in all rows from `first` on."""
         energy = steps.energy[first:].copy()
         for k in np.flatnonzero(np.isnan(energy[:, 0] + energy[:, 4])).tolist():
-            q, v, a, u, tau, multipliers = (x[first + k] for x in steps[1:7])
-            self._given, self._measured = Given(multipliers), energy[k]
+            q, v, a, u, tau, multipliers, memory = (x[first + k] for x in steps[1:8])
+            self._given, self._measured = Given(multipliers, memory=memory), energy[k]
             energy[k] = self._measure(q, v, a, u, tau)
         begin = np.append(self._t, steps.t[first:-1])
         good = np.isfinite(energy[:, :3].sum(axis=1) + energy[:, 4])  # otherwise the integrator fails by itself

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..model.links import Link
 from ..model.validate import choice
-from ..system import Axes, Contacts, System
+from ..system import Axes, Contacts, Given, System
+from ..system.contacts import find_contacts
 from ..system.reactions import link_number, reactions
 from .stability import Stability
 
@@ -54,6 +55,8 @@ class Equilibrium:
         What was found, or why the iteration stopped and what to try.
     multipliers : ndarray (rows,)
         Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
+    memory : ndarray (nz,)
+        Internal variables of loads, such as how far contacts that stick are strained.
     warnings : tuple of str
         What a user should know about the result, each a sentence.
     system : System or None
@@ -80,6 +83,7 @@ class Equilibrium:
     multipliers: Array = field(default_factory=lambda: np.zeros(0))
     warnings: tuple[str, ...] = ()
     system: System | None = field(default=None, repr=False, compare=False)
+    memory: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def stable(self) -> bool:
@@ -112,7 +116,9 @@ class Equilibrium:
     @property
     def contacts(self) -> Contacts:
         """Where the robot touches something, and with which forces; see `System.contacts`."""
-        return self._known_system().contacts(self.q)
+        system = self._known_system()
+        memory = self.memory if len(self.memory) else None
+        return find_contacts(system, self.q, np.zeros(system.nv), 0.0, Given(memory=memory))
 
     def joint_wrench(self, link: str | Link, *, axes: Axes = "joint") -> Array:
         """Wrench [moment; force] that a link gets through its joint, (6,) [N m, N]; see `System.joint_wrench`.

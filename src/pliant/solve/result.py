@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
 from ..model.validate import choice, finite
-from ..system import Axes, Contacts, FrameLike, System, needs_system, numbers
+from ..system import Axes, Contacts, FrameLike, Given, System, needs_system, numbers
+from ..system.contacts import find_contacts
+from ..system.dynamics import residual
 from ..system.reactions import link_number, reactions
 from .closure import close, held
 from .drive import State
@@ -100,6 +102,8 @@ class Result:
     method : str
     multipliers : ndarray (nt, rows)
         Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
+    memory : ndarray (nt, nz)
+        Internal variables of loads: friction that sticks, materials with memory, controllers with states.
     warnings : tuple of str
         What to know before trusting the result: steps that were subdivided, checkpoints that failed, why it was slow.
     final : State or None
@@ -125,6 +129,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     final: State | None = None
     error: Exception | None = field(default=None, repr=False, compare=False)
+    memory: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __str__(self) -> str:
         """A few lines: what was run, how it went, how fast."""
@@ -153,7 +158,7 @@ class Result:
             return self.final
         if not len(self.t):
             raise ValueError(f"this result holds no state ({self.message}).")
-        return State(float(self.t[-1]), self.q[-1], self.v[-1])
+        return State(float(self.t[-1]), self.q[-1], self.v[-1], self.memory[-1] if self.memory.size else None)
 
     # ------------------------------------------------------------ questions
 
@@ -213,7 +218,7 @@ class Result:
         0.20 N
         """
         at = self if t is None else self.resample(t)
-        found = [self.system.contacts(q, v) for q, v in zip(at.q, at.v)]
+        found = [find_contacts(self.system, q, v, 0.0, at.given(k)) for k, (q, v) in enumerate(zip(at.q, at.v))]
         return found if t is None or np.ndim(t) else found[0]
 
     def momenta(self) -> tuple[Array, Array]:
@@ -257,8 +262,12 @@ class Result:
 
     def _residual(self, k: int) -> Array:
         """The residual at a stored time, with the forces of loop joints."""
-        forces = self.multipliers[k] if self.multipliers.size else None
-        return self.system.residual(self.q[k], self.v[k], self.a[k], self.u[k], self.tau[k], multipliers=forces)
+        return residual(self.system, self.q[k], self.v[k], self.a[k], self.u[k], self.tau[k], self.given(k))
+
+    def given(self, k: int) -> Given:
+        """What acts at a stored time beside inputs and forces: forces of loops, and what loads remember."""
+        forces, memory = (x[k] if x.size else None for x in (self.multipliers, self.memory))
+        return Given(forces, memory=memory)
 
     def prescribed_forces(self) -> dict[str, Array]:
         """Generalised forces that drive prescribed joints, by the name of their motion, each (nt, dof) [N m, N].
@@ -322,10 +331,10 @@ class Result:
             raise ValueError(f"t = {t!r} must be one or several finite times [s].")
         if len(self.t) == 1 and np.all(times == self.t[0]):
             k = np.zeros(len(times), dtype=int)
-            forces = self.multipliers[k] if len(self.multipliers) else self.multipliers
+            forces, memory = (x[k] if len(x) else x for x in (self.multipliers, self.memory))
             return replace(
                 self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k], multipliers=forces,
-                final=None,
+                memory=memory, final=None,
             )  # fmt: skip
         if len(self.t) < 2:
             raise ValueError(f"a result with {len(self.t)} stored times cannot be resampled ({self.message}).")
@@ -356,6 +365,7 @@ class Result:
             (1 - s) * self.multipliers[k] + s * self.multipliers[k + 1] if len(self.multipliers) else self.multipliers,
             self.warnings,
             error=self.error,
+            memory=(1 - s) * self.memory[k] + s * self.memory[k + 1] if len(self.memory) else self.memory,
         )
 
     # ------------------------------------------------------------ looking at it

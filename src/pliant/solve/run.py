@@ -43,6 +43,7 @@ class Rows(NamedTuple):
     u: Array
     tau: Array
     multipliers: Array
+    memory: Array
 
 
 class Run:
@@ -80,7 +81,7 @@ class Run:
         first = stepper.row()
         self._values = [_value(f, State(stepper.t, stepper.q, stepper.v)) for f in self.functions]
         if times is None or abs(times[0] - stepper.t) <= 1e-12 * max(1.0, abs(end)):
-            self.stored.append(Rows(*first[:7]))
+            self.stored.append(Rows(*first[: len(Rows._fields)]))
             self._next = 1
         self._safe = first
         self._energy = EnergyWatch(system, first, problem.atol)
@@ -97,7 +98,8 @@ class Run:
         held = list(s.tensions)
         if held:
             u[:, held] = _forces_between(steps.t, steps.u[:, held], times)
-        return Rows(times, q, v, a, u, tau, _forces_between(steps.t, steps.multipliers, times))
+        forces, memory = (_forces_between(steps.t, x, times) for x in (steps.multipliers, steps.memory))
+        return Rows(times, q, v, a, u, tau, forces, memory)
 
     def _outputs(self, end: float) -> None:
         """Store what is asked for in the last steps, up to a time."""
@@ -105,7 +107,7 @@ class Run:
         if self.times is None:
             n = int(np.searchsorted(steps.t, end, side="right"))
             if n > 1:
-                self.stored.append(Rows(*(x[1:n] for x in steps[:7])))
+                self.stored.append(Rows(*(x[1:n] for x in steps[: len(Rows._fields)])))
                 if self.drive.feedback:
                     u, tau = self.drive.rows(steps.t[1:n], steps.q[1:n], steps.v[1:n])
                     u[:, list(self.stepper.tensions)] = steps.u[1:n, list(self.stepper.tensions)]
@@ -128,7 +130,8 @@ class Run:
             if before == 0.0 or before * after > 0 or getattr(function, "direction", 0) * (after - before) < 0:
                 continue
             t = t1 if after == 0.0 else self._root(function, t0, t1)
-            event = Event(getattr(function, "__name__", f"event {i}"), *self._state(t))
+            at = self._state(t)
+            event = Event(getattr(function, "__name__", f"event {i}"), t, at.q, at.v)
             found.append((event, bool(getattr(function, "terminal", False))))
         self._values = values
         found.sort(key=lambda pair: pair[0].t)
@@ -234,7 +237,7 @@ class Run:
         """What has been computed so far."""
         safe = self._safe
         t = float(safe.t[0])
-        stored = self.stored or [Rows(*safe[:7])]  # no time that was asked for has been reached
+        stored = self.stored or [Rows(*safe[: len(Rows._fields)])]  # no time that was asked for has been reached
         arrays = {name: np.concatenate([getattr(rows, name) for rows in stored]) for name in Rows._fields}
         watched = [note for note in (self._energy.warning, self._watch.note) if note]
         return Result(
@@ -246,7 +249,9 @@ class Run:
             statistics=replace(self.statistics, wall_time=self._clock.elapsed),
             method=self.method,
             warnings=tuple([*self.notes, *self.stepper.notes(), *self._checkpoint.notes(), *watched]),
-            final=None if arrays["t"][-1] == t else State(t, safe.q[0], safe.v[0]),
+            final=None
+            if arrays["t"][-1] == t
+            else State(t, safe.q[0], safe.v[0], safe.memory[0] if self.system.nz else None),
             error=self.error,
         )
 

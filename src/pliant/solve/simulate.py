@@ -22,6 +22,7 @@ from .limits import StepOptions, check_steps, check_tolerances, output_times, ti
 from .methods import MARCHING, METHODS, Integrator, Problem
 from .methods.ode import ODE_METHODS
 from .motion import MotionSet
+from .remembered import initial_memory
 from .result import Result, Statistics
 from .run import EventFunction, Run, event_functions
 
@@ -193,6 +194,7 @@ def simulate(
         if not isinstance(flag, (bool, np.bool_)) and (option, flag) != ("progress", None):
             raise TypeError(f"{option} = {flag!r} must be True or False.")
     q, v, begin = initial_state(system, start, velocity, t0)
+    memory = initial_memory(system, start)
     going_on = isinstance(start, Result) and start.final is None and velocity is None and len(start.a) > 0
     duration, end = time_span(begin, duration)
     rtol, atol = check_tolerances(rtol, atol)
@@ -207,7 +209,7 @@ def simulate(
         q, v = _closed(system, q, v, motions.told_at(begin))
     problem = Problem(
         system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
-        a=start.a[-1].copy() if going_on else None, breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
+        a=start.a[-1].copy() if going_on else None, memory=memory, breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
         baumgarte=0.02 if baumgarte is None else float(baumgarte),
     )  # fmt: skip
     stepper = METHODS[method](problem) if isinstance(method, str) else method(problem)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import engine, slots
+from ..kernels.layout import STATIC
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..kernels.solve.statics import CLEAR
 from ..model.validate import integer, positive
@@ -22,7 +23,9 @@ from .crush import find_crush
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import MountOptions, mount
+from .remembered import initial_memory, touching
 from .resolution import spatial_warning
+from .result import Result
 from .stability import Verdict, assess, name_directions
 
 __all__ = ["Problem", "newton_options", "solve_problem", "solve_statics"]
@@ -50,7 +53,7 @@ def solve_statics(
     *,
     tau: ArrayLike | None = None,
     motion: Mapping[str, Any] | None = None,
-    start: ArrayLike | Equilibrium | None = None,
+    start: ArrayLike | Equilibrium | Result | None = None,
     tolerance: float = 1e-10,
     iterations: int = 60,
     radius: float = 3.0,
@@ -69,8 +72,9 @@ def solve_statics(
     motion : dict, optional
         Values of prescribed joints and lengths of tendons of prescribed length, by name (functions are taken at t = 0).
         What is not given stays as it starts.
-    start : array (nq,) or Equilibrium, optional
-        Where to start; the neutral configuration if left out.
+    start : array (nq,), Equilibrium or Result, optional
+        Where to start; the neutral configuration if left out. Contacts that touch there stick, with what they remember of an Equilibrium or of the end of
+        a Result; friction grows with the displacement since. What comes to touch on the way does so without friction.
     tolerance : float
         Largest `Equilibrium.residual` (dimensionless).
     iterations : int
@@ -119,15 +123,32 @@ def solve_statics(
             raise ValueError(
                 f"input {name!r} is a result: the length of this tendon is prescribed. Give motion={{{name!r}: length}}."
             )
-    problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable)
+    memory = touching(system, q0, inputs, initial_memory(system, start))
+    problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable, memory=memory, since=q0.copy())
     if system.loop_rows:
         found = mount(system, q0, inputs, forces, MountOptions(tolerance, iterations, stable), moved)
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
     else:
         found = solve_problem(problem, q0, load_steps)[0]
+    found = _remembered(problem, found)
     rough = spatial_warning(system, found.q, SPATIAL) if found.success else None
     return found if rough is None else replace(found, warnings=(*found.warnings, rough))
+
+
+def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
+    """With what loads remember in an equilibrium."""
+    system = problem.system
+    if not system.nz:
+        return found
+    if system.loop_rows:
+        text = "Friction that sticks and other internal variables were left out: statics of robots with loops do not know them."
+        return replace(
+            found, memory=touching(system, found.q, found.u, np.zeros(system.nz)), warnings=(*found.warnings, text)
+        )
+    with system.borrow() as space:
+        system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=problem.given, space=space)
+        return replace(found, memory=space.work.kept.copy())
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
@@ -149,6 +170,8 @@ def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
                 f"start is an equilibrium of another robot, {start.system.name!r}: its coordinates are not those of {system.name!r}."
             )
         start = start.q
+    if isinstance(start, Result):
+        start = system.check_q(start.last.q)
     try:
         q = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
@@ -175,13 +198,16 @@ class Problem:
     stable: bool = True
     gravity: float = 1.0  # factor on gravity
     share: float = 1.0  # of all constant loads, gravity too
+    memory: Array | None = None  # (nz,) internal variables at the start
+    since: Array | None = None  # (nq,) the start
 
     @property
     def given(self) -> Given:
         """What acts beside inputs and forces."""
-        if self.gravity == self.share == 1.0:
+        if self.gravity == self.share == 1.0 and not self.system.nz:
             return AS_DESCRIBED
-        return Given(gravity=self.share * self.gravity, share=self.share)
+        acts = Given(gravity=self.share * self.gravity, share=self.share)
+        return acts._replace(memory=self.memory, lag=STATIC, since=self.since) if self.system.nz else acts
 
     def part(self, share: float) -> Problem:
         """With a share of all loads."""
@@ -190,6 +216,8 @@ class Problem:
     @cached_property
     def potential(self) -> bool:
         """Whether all loads have a potential, so that energy can descend."""
+        if self.memory is not None and self.system.sticks(self.memory):
+            return False
         return self.system.has_potential(self.u, self.tau)
 
     @cached_property

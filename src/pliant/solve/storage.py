@@ -29,7 +29,7 @@ from .result import Event, Result, Statistics
 __all__ = ["check_result_path", "load_result", "save_result"]
 
 FORMAT = 2
-_ARRAYS = ("t", "q", "v", "a", "u", "tau", "multipliers")
+_ARRAYS = ("t", "q", "v", "a", "u", "tau", "multipliers", "memory")
 _BLOCK = 512
 _MAGIC = b"pliant result "
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -67,7 +67,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> None:
         "method": result.method,
         "statistics": vars(result.statistics),
         "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "v": e.v.tolist()} for e in result.events],
-        "final": None if final is None else {"t": final.t, "q": final.q.tolist(), "v": final.v.tolist()},
+        "final": None if final is None else _state(final),
     }
     # in memory: HDF5 itself does not survive a disk that is full
     memory = io.BytesIO()
@@ -167,7 +167,13 @@ def _check_robot(
             raise ValueError(f"{path} does not fit {system.name!r}: {name} has {shape}, and needs {size} columns.")
 
 
+def _read_state(found: Mapping[str, Any]) -> State:
+    memory = np.array(found["memory"]) if found.get("memory") else None
+    return State(found["t"], np.array(found["q"]), np.array(found["v"]), memory)
+
+
 def _result(header: Mapping[str, Any], arrays: dict[str, Any], system: System) -> Result:
+    arrays.setdefault("memory", np.zeros((len(arrays["t"]), 0)))
     known = {k: v for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__}
     final = header.get("final")
     return Result(
@@ -179,8 +185,17 @@ def _result(header: Mapping[str, Any], arrays: dict[str, Any], system: System) -
         statistics=Statistics(**known),
         method=header["method"],
         warnings=tuple(header.get("warnings", ())),
-        final=None if final is None else State(final["t"], np.array(final["q"]), np.array(final["v"])),
+        final=None if final is None else _read_state(final),
     )
+
+
+def _state(state: State) -> dict[str, Any]:
+    return {
+        "t": state.t,
+        "q": state.q.tolist(),
+        "v": state.v.tolist(),
+        "memory": [] if state.memory is None else state.memory.tolist(),
+    }
 
 
 def _version() -> str:

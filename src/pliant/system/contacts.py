@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels import engine, slots
 from ..kernels.loads.contact import T_CONTACT, T_FIRST, T_FORCE, T_GAP, T_NORMAL, T_POINT, T_SECOND, TABLE_WIDTH
 from .core import Array
+from .workspace import AS_DESCRIBED, Given
 
 if TYPE_CHECKING:
     from .core import Core
@@ -118,10 +119,10 @@ class Contacts:
         return "\n".join(lines)
 
 
-def find_contacts(system: Core, q: Array, v: Array, within: float) -> Contacts:
+def find_contacts(system: Core, q: Array, v: Array, within: float, given: Given = AS_DESCRIBED) -> Contacts:
     """The contacts in a state; see `System.contacts`."""
     pairs = system._robot.contacts
-    table, origin = contact_table(system, q, v, within) if pairs else (np.zeros((0, TABLE_WIDTH)), np.zeros(3))
+    table, origin = contact_table(system, q, v, within, given) if pairs else (np.zeros((0, TABLE_WIDTH)), np.zeros(3))
     order = np.lexsort((table[:, T_SECOND], table[:, T_FIRST], table[:, T_CONTACT]))
     table = table[order]
     names = list(pairs)
@@ -148,7 +149,7 @@ def find_contacts(system: Core, q: Array, v: Array, within: float) -> Contacts:
     )
 
 
-def contact_table(system: Core, q: Array, v: Array, within: float) -> tuple[Array, Array]:
+def contact_table(system: Core, q: Array, v: Array, within: float, given: Given = AS_DESCRIBED) -> tuple[Array, Array]:
     """The engine's table of contacts, (n, TABLE_WIDTH), and the moving origin (3,) that its points are relative to.
 
     See `kernels.loads.contact`.
@@ -158,7 +159,7 @@ def contact_table(system: Core, q: Array, v: Array, within: float) -> tuple[Arra
         table, p = np.zeros((1, rows, TABLE_WIDTH)), np.zeros(engine.PARAMETERS)
         p[slots.OPTION_GAP] = within
         with system.borrow() as space:
-            system.run_job(engine.CONTACTS, q, v, S=table, p=p, space=space)
+            system.run_job(engine.CONTACTS, q, v, S=table, p=p, space=space, given=given)
             origin = space.work.origin.copy()
         found = int(p[slots.REPORT_FOUND])
         if found <= rows:

@@ -75,6 +75,7 @@ class Core:
         self._model, self._assembly, self._elimination = model, assembly, model.elimination
         self.name = model.robot.name
         self.nq, self.nv, self.nu = assembly.nq, assembly.nv, len(assembly.input_names)
+        self.nz = len(assembly.loading.smooth)  # internal variables of loads
         self.dof_names = assembly.dof_names
         self.input_names = assembly.input_names
         self.known = assembly.known
@@ -159,6 +160,15 @@ class Core:
     def make_work(self, dtype: type = np.float64) -> layout.Work:
         """A workspace of the kernels for this robot, for any number type."""
         return layout.make_work(self._assembly.tables, dtype, **self._assembly.loading.work_sizes)
+
+    @property
+    def smooth(self) -> NDArray[np.bool_]:
+        """Which internal variables of loads have a rate, (nz,); the others are remembered from step to step."""
+        return self._assembly.loading.smooth
+
+    def sticks(self, memory: Array) -> bool:
+        """Whether internal variables of loads (nz,) leave forces at rest without a potential."""
+        return self._assembly.loading.sticks(memory)
 
     def header_position(self, family: str) -> int:
         """Where the header of the packed tables has those of a family of loads."""

@@ -157,13 +157,14 @@ def acceleration(
     method: Algorithm,
     stabilisation: float = 0.0,
     told: Array | None = None,
+    memory: Array | None = None,
 ) -> ConstrainedMotion:
     """`System.constrained_dynamics`; `told` (rows, 3) is what rows of loop joints follow."""
     known = None if prescribed is None else np.where(system.known, system.check_v("prescribed", prescribed), 0.0)
     q, v = system.check_q(q), system.check_v("v", v)
     forces, inputs = None if tau is None else system.check_v("tau", tau), system.inputs(u)
     a = np.empty(system.nv)
-    given = AS_DESCRIBED if told is None else Given(told=told)
+    given = AS_DESCRIBED if told is None and memory is None else Given(told=told, memory=memory)
     with system.borrow() as space:
         S, tree = mass_storage(system, method, space)
         space.p[slots.OPTION_TREE] = tree
@@ -335,7 +336,8 @@ def step_storage(system: Core, solver: LinearSolver = "auto") -> tuple[Array, bo
 
 def static_storage(system: Core, solver: LinearSolver = "auto") -> tuple[Array, bool]:
     """Memory for the stiffness and its factors in statics, as of `step_storage`: two square matrices, or the store of the tree."""
-    if solver == "tree" or (solver == "auto" and not why_dense(system) and system._elimination.for_rest):
+    free = not system.nz and not why_dense(system)
+    if solver == "tree" or (solver == "auto" and free and system._elimination.for_rest):
         return np.zeros((1, *system.fronts.size)), True
     return np.zeros((2, system.nv, system.nv)), False
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..model.links import Link, Rod
 from ..model.loops import closing_rows, force_units
 from ..model.validate import choice, non_negative
-from . import dynamics, energy, forces, kinematics, reactions
+from . import dynamics, energy, forces, kinematics, magnetics, reactions
 from .contacts import Contacts, find_contacts
 from .core import Array, Core, FrameLike, Inputs, Reference
 from .dynamics import Algorithm, ConstrainedMotion, ForwardDerivatives, InverseDerivatives, LinearSolver
@@ -549,6 +549,20 @@ class System(Core):
         [0.    0.    0.    0.    0.    3.243]
         """
         return reactions.joint_wrench(self, link, q, v, a, u, multipliers, axes)
+
+    def magnetic_field(self, points: ArrayLike, q: ArrayLike | None = None, u: Inputs = None) -> Array:
+        """Magnetic field (n, 3) [T] at points (n, 3) [m]: of the uniform field, magnets and coils; dipoles make none.
+
+        Parameters
+        ----------
+        points : array (n, 3)
+            In world axes; the field of a source has no value at the source itself.
+        q : array (nq,), optional
+            Configuration, for sources on links; the neutral one if left out.
+        u : inputs, optional
+            Currents, strengths and the uniform field; zero if left out.
+        """
+        return magnetics.magnetic_field(self, points, q, u)
 
     def contacts(self, q: ArrayLike, v: ArrayLike | None = None, *, within: float = 0.0) -> Contacts:
         """Where the robot touches obstacles, other rods or itself, and the forces that act there.

@@ -23,6 +23,7 @@ __all__ = ["covered", "steps_known", "table_gradient"]
 _WEIGHED = (
     "contact",
     "loops",
+    "magnets",
     "tendons",
     "water",
 )  # families with units whose forces do not depend on gravity, or that say how

@@ -35,6 +35,9 @@ class Given(NamedTuple):
     share: float = 1.0  # factor on constant wrenches
     hold: Array | None = None  # (tendons, 4) where a step prescribes the length of a tendon (`kernels.slots`); none
     told: Array | None = None  # (loop rows, 3) value, rate, acceleration that rows of loop joints follow; zero
+    memory: Array | None = None  # (nz,) internal variables of loads; zero: nothing has happened yet
+    lag: float = 0.0  # s, since they were so; `kernels.layout.STATIC` in statics
+    since: Array | None = None  # (nq,) coordinates then, for statics
 
 
 AS_DESCRIBED = Given()
@@ -78,7 +81,7 @@ class Workspace:
         self._given[:] = self._blank
         if given is AS_DESCRIBED:
             return
-        multipliers, gravity, share, hold, told = given
+        multipliers, gravity, share, hold, told, memory, lag, since = given
         if multipliers is not None:
             self.work.multiplier[:] = multipliers
         if gravity != 1.0:
@@ -88,6 +91,11 @@ class Workspace:
             self.work.hold[:] = hold
         if told is not None:
             self.work.told[:] = told
+        if memory is not None:
+            self.work.memory[:] = memory
+        self.work.lag[0] = lag
+        if since is not None:
+            self.work.since[:] = since
 
     def __enter__(self) -> Workspace:
         """Ready for a kernel."""

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..model.actuators import Tendon
 from ..model.links import Body, Frame, Rod
 from ..model.loads import FIELD, DistributedWrench, PointWrench
+from ..model.magnetics import Coil, feels_field
 from ..model.robot import Robot
 from ..model.routing import Along
 from ..model.shapes import Cylinder, HalfSpace, Mesh, Sphere
@@ -247,6 +248,14 @@ class _Builder:
                 pose, offset = self.place(frame)
                 mesh = Sphere(0.7 * mark).mesh(around=16).moved(offset)
                 out.append(Solid(name, "load", pose, mesh, FORCE))
+        for name, source in self.robot.sources.items():
+            pose, offset = self.place(source.frame)
+            meshes = []
+            if isinstance(source, Coil):
+                band = Cylinder(source.radius, 0.4 * mark).mesh(around=48, inside=True)
+                meshes = [band.moved(ring.matrix) for ring, _turns in source.circles()]
+            for mesh in meshes or [Sphere(1.2 * mark).mesh(around=16)]:
+                out.append(Solid(name, "load", pose, mesh.moved(offset), FORCE, 0.6))
         return out
 
     def _skeleton(self, name: str, mark: float) -> Mesh:
@@ -321,7 +330,7 @@ class _Builder:
                         own = wrench.axes == "world"
                         turned = vector if own else matrix[:3, :3] @ vector
                         out.append(Arrow(name, kind, pose, matrix[:3, 3], turned, own, inputs))  # type: ignore[arg-type]
-        if self.robot.dipoles:
+        if feels_field(self.robot):
             field = tuple(names.index(axis) for axis in FIELD)
             out.append(Arrow("magnetic field", "field", WORLD, np.zeros(3), np.zeros(3), True, field))
         return out

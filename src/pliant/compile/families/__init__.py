@@ -8,14 +8,16 @@ from ..family import Family
 from .contact import CONTACT
 from .efforts import EFFORTS
 from .loops import LOOPS
+from .magnets import MAGNETS
 from .tendons import TENDONS
+from .tubes import TUBES
 from .user import USER
 from .water import WATER
 from .wrenches import WRENCHES
 
 __all__ = ["FAMILIES", "families_of", "inputs_of"]
 
-FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, WATER, CONTACT, USER, LOOPS)
+FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, MAGNETS, WATER, CONTACT, USER, LOOPS, TUBES)
 
 
 def families_of(robot: Robot) -> tuple[Family, ...]:

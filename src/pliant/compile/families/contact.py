@@ -12,8 +12,13 @@ from ...kernels.loads import shapes
 from ...kernels.loads.contact import (
     BALL_HALF,
     BALL_RADIUS,
+    C_LAW,
     LAW_DAMPING,
+    LAW_FRICTION,
+    LAW_RESTITUTION,
     LAW_SPEED,
+    LAW_STICTION,
+    REMEMBERED,
     SHAPE_STEP,
     ContactSpace,
     apply_contact,
@@ -43,6 +48,26 @@ def _shape_row(obstacle: Obstacle) -> tuple[int, Pose, list[float]]:
     size = np.zeros(4)
     size[: len(distance.size)], size[3] = distance.size, distance.rounding
     return int(shapes.PRIMITIVES[distance.primitive]), distance.pose, size.tolist()
+
+
+def impact_damping(e: float) -> float:
+    """The c for which a sphere leaves with e times the speed of the impact; see `kernels.loads.contact`."""
+    from scipy.optimize import brentq  # here, since it takes a while to import
+
+    if e >= 1.0:
+        return 0.0
+
+    def gap(c: float) -> float:
+        return c - np.log1p(c) + c * e + np.log1p(-c * e)
+
+    # for small c it is c²(1 − e²)/2 > 0; towards c = 1/e it falls without bound
+    high = (1.0 - 1e-15) / e if e > 0.0 else np.inf
+    if not np.isfinite(high) or gap(high) > 0.0:
+        return float(min(high, 1e3))
+    low = 0.5 * (1.0 - e)
+    while gap(low) < 0.0:
+        low *= 0.5
+    return float(brentq(gap, low, high, xtol=1e-15, rtol=1e-14))
 
 
 def _body_points(body: Body) -> list[tuple[Array, float]]:
@@ -118,7 +143,8 @@ class _Builder:
             shape.append([kind, anchor.step, int(obstacle.inside)])
             place.append([*anchor.offset.rotation.ravel(), *anchor.offset.translation, *size])
         for k, pair in enumerate(robot.contacts.values()):
-            self.laws.append([pair.stiffness, pair.exponent, pair.damping, pair.friction, pair.slip_speed])
+            law = [pair.stiffness, pair.exponent, pair.damping, pair.friction, pair.slip_speed, pair.stiction]
+            self.laws.append([*law, -1.0 if pair.restitution is None else impact_damping(pair.restitution)])
             if pair.other in robot.obstacles:
                 self.touch.append([*self.spheres(pair), names.index(pair.other), k])
             else:
@@ -137,7 +163,8 @@ class _Builder:
             touch=as_rows(self.touch, 4, np.int64),
             rods=as_rows(self.rods, 5, np.int64),
             skip=skip,
-            law=as_rows(self.laws, 5),
+            law=as_rows(self.laws, 7),
+            first=np.array([-1], dtype=np.int64),
         )
 
 
@@ -177,7 +204,7 @@ class _Contact(Family):
         return np.concatenate([tables.point[:, 0], tables.shape[:, SHAPE_STEP]])
 
     def depends_on_velocity(self, tables: Tables) -> bool:
-        return bool(np.any(tables.law[:, LAW_DAMPING:LAW_SPEED]))
+        return bool(np.any(tables.law[:, LAW_DAMPING:LAW_SPEED]) or np.any(tables.law[:, LAW_RESTITUTION] >= 0))
 
     def couples(self, tables: Tables) -> str:
         pairs = len(tables.rods) or np.any(tables.shape[:, SHAPE_STEP] >= 0)
@@ -187,7 +214,18 @@ class _Contact(Family):
         return against_world(self.steps(tables))
 
     def keeps_potential(self, tables: Tables) -> bool:
-        return True  # friction and damping vanish at rest
+        return True  # damping vanishes at rest, and friction unless something touched before (`solve.statics` asks for that)
+
+    def memory(self, tables: Tables) -> int:
+        laws = tables.law[tables.touch[:, C_LAW]] if len(tables.touch) else tables.law[:0]
+        sticks = (laws[:, LAW_FRICTION] > 0) & (laws[:, LAW_STICTION] > 0)
+        return REMEMBERED * len(tables.point) if np.any(sticks | (laws[:, LAW_RESTITUTION] >= 0)) else 0
+
+    def sticks(self, tables: Tables, memory: Array) -> bool:
+        return bool(np.any(memory[3::REMEMBERED] > 0) and np.any(tables.law[:, LAW_FRICTION] > 0))
+
+    def smooth(self, tables: Tables) -> NDArray[np.bool_]:
+        return np.tile([True, True, True, False], self.memory(tables) // REMEMBERED)
 
     def space(self, tables: Tables, nv: int, dtype: type = np.float64) -> ContactSpace:
         n = len(tables.point)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...kernels.loads.wrenches import DIPOLE, IN_BODY, IN_WORLD, P_STEP, Wrenches, apply_wrenches
 from ...model.links import Frame, Link, Rod
 from ...model.loads import FIELD, Dipole, DistributedWrench, PointWrench
+from ...model.magnetics import feels_field
 from ...model.robot import Robot
 from ...model.units import Input
 from ..degrees import Function
@@ -34,7 +35,7 @@ class _Wrenches(Family):
         for name, wrench in robot.wrenches.items():
             if not wrench.constant:
                 yield Input(name, wrench.input_unit)
-        for axis in FIELD if robot.dipoles else ():
+        for axis in FIELD if feels_field(robot) else ():
             yield Input(axis, "T")
 
     def frames(self, robot: Robot) -> Iterable[Frame]:

@@ -3,9 +3,18 @@
 A point is a sphere of the rod's local radius, for contact between rods a capsule along the rod's axis. The law is
 
 ``fₙ = k δᵖ (1 + d δ̇)`` (Hertz, [002] eq. 57, with Hunt and Crossley's damping d), never negative,
-``F = fₙ (n − μ vₜ / √(|vₜ|² + v₀²))`` (Coulomb, regularised at the speed v₀), at the surface of the sphere or capsule,
+``F = fₙ (n − μ y)``, at the surface of the sphere or capsule,
 
-with the penetration δ, the normal n and the sliding velocity vₜ there. Its derivatives are exact on each side of δ = 0.
+with the penetration δ and the normal n. Friction is that of a bristle that sticks: y is its strain, ``(s + (τ + Δt) vₜ) / s₀`` cut off at length one,
+where s is how far it was bent the time Δt ago (`Work.memory`, `Work.lag`), vₜ the sliding velocity, s₀ the way it bends before it slips and ``τ = s₀/v₀`` a
+damping of the bristle alone. So what sticks does not creep, and slips where the tangential force passes μ fₙ. Between rods, which remember nothing,
+and without s₀, ``y = vₜ / √(|vₜ|² + v₀²)``, regularised at the speed v₀.
+
+With a coefficient of restitution e the damping is ``d = c/v₁`` with the speed v₁ of the impact, which is remembered while it touches, and the c for which any sphere leaves
+with e v₁: ``c − ln(1 + c) + c e + ln(1 − c e) = 0``, from ∫ v dv/(1 + d v) = 0 over the impact.
+
+In statics (`layout.STATIC`) only what touched at the start sticks; what comes to touch on the way does so without friction. Derivatives are exact
+on each side of δ = 0 and of slipping.
 
 Forces are computed in two places, `obstacle_force` and `capsule_contact`. The residual, its derivatives and the table for
 the user (`write_contacts`) all start from their answers, so that what is reported is what acts.
@@ -16,9 +25,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._jit import inline, routine
-from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..algebra.dual import get3, get9, mm, mtv, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
 from ..layout import (
     F2,
+    I1,
     I2,
     MESSAGE_COUNT,
     MESSAGE_CQ,
@@ -27,6 +37,7 @@ from ..layout import (
     MESSAGE_SIZE,
     PE,
     RE,
+    STATIC,
     VE,
 )
 from .law import (
@@ -53,7 +64,8 @@ class Contact(NamedTuple):
     touch: I2  # (contacts, 4) first and end of a range of points, shape, law
     rods: I2  # (pairs, 5) two ranges of points (the same for contact of a rod with itself), law
     skip: I2  # (points, points) 1 for two capsules that never touch (neighbours along a rod, joined at rest); empty without rods
-    law: F2  # (laws, 5) k, p, d, μ, v₀
+    law: F2  # (laws, 7) k, p, d, μ, v₀, s₀, c
+    first: I1  # (1,) of the internal variables: four for each point, bent bristle in the frame of the obstacle's step, and the speed of the impact, minus the speed of approach if it does not touch; −1 if none
 
 
 class ContactSpace(NamedTuple):
@@ -68,7 +80,10 @@ R_LAW = np.int64(4)
 BALL_RADIUS, BALL_HALF, BALL_WEIGHT = (np.int64(k) for k in (3, 4, 5))
 SHAPE_KIND, SHAPE_STEP, SHAPE_INSIDE = (np.int64(k) for k in range(3))
 PLACE_SIZE = np.int64(12)
-LAW_STIFFNESS, LAW_EXPONENT, LAW_DAMPING, LAW_FRICTION, LAW_SPEED = (np.int64(k) for k in range(5))
+LAW_STIFFNESS, LAW_EXPONENT, LAW_DAMPING, LAW_FRICTION, LAW_SPEED, LAW_STICTION, LAW_RESTITUTION = (
+    np.int64(k) for k in range(7)
+)
+REMEMBERED = 4  # internal variables of a point
 # columns of the table of contacts: number of the contact, its two points (−1: an obstacle), gap, where the force acts, the
 # direction away from the second, the force on the first; of those that touch also the velocity of the first relative to the second
 # at the centre c (see `capsule_contact`), and the derivative (6,) of the rate of the gap by rotation and displacement of the first,
@@ -103,10 +118,99 @@ def shape_frame(contact, s, state):
 
 
 @routine
-def normal_force(law, weight, depth, n, v):
+def recalled(contact, m, work, R):
+    """What point m remembers of an obstacle whose step has the rotation R: bent bristle (3,), the time that is to be added to it, speed of the impact.
+
+    The time is negative for a bristle that remembers nothing, and in statics 0 for what did not touch.
+    """
+    zero = 0.0 * R[0]
+    if contact.first[0] < 0:
+        return (zero, zero, zero), -1.0, 0.0
+    o = contact.first[0] + REMEMBERED * m
+    hit = work.memory[o + 3].real
+    lag = work.lag[0].real
+    if hit <= 0.0:
+        return (zero, zero, zero), 0.0 if lag >= STATIC else lag, hit
+    return mv(R, get3(work.memory, o)), lag, hit
+
+
+@inline
+def nothing(n):
+    """What a contact between rods remembers, as of `recalled`."""
+    return vscale(0.0, n), -1.0, 0.0
+
+
+@routine
+def keep(contact, m, work, R, law, n, v, w, rho, past):
+    """Remember what a point that touches has of the bristle and of the impact."""
+    if contact.first[0] < 0:
+        return
+    bent, lag, hit = past
+    o = contact.first[0] + REMEMBERED * m
+    z = vadd(bent, vscale(lag, vadd(v, vcross(w, rho))))
+    z = vaxpy(-vdot(n, z), n, z)
+    size = np.sqrt(vdot(z, z).real)
+    limit = law[LAW_STICTION]
+    if work.lag[0].real >= STATIC and hit <= 0.0:
+        z = vscale(0.0, z)
+    elif size > limit:
+        z = vscale(limit / size, z)
+    own = mtv(R, z)
+    for c in range(3):
+        work.kept[o + c] = own[c]
+    work.kept[o + 3] = hit if hit > 0.0 else impact_speed(law, n, v, hit)
+
+
+@inline
+def impact_speed(law, n, v, hit):
+    """Speed of the impact of a point that touches: remembered, or that of its approach in the step before, or what it has now."""
+    return max(hit if hit > 0.0 else -hit if hit < 0.0 else -vdot(n, v).real, law[LAW_SPEED])
+
+
+@routine
+def forget(contact, m, work, row, other, c, n):
+    """A point that does not touch remembers how fast it comes."""
+    if contact.first[0] >= 0:
+        o = contact.first[0] + REMEMBERED * m
+        for k in range(3):
+            work.kept[o + k] = 0.0
+        v = vsub(velocity_at(row, c), velocity_at(other, c))
+        work.kept[o + 3] = min(vdot(n, v).real, 0.0)
+
+
+@routine
+def damping_of(law, n, v, hit):
+    """d and the factor 1 + d δ̇ of the normal force."""
+    rate = vdot(n, v)
+    if law[LAW_RESTITUTION] < 0.0:
+        return law[LAW_DAMPING], 1.0 - law[LAW_DAMPING] * rate
+    d = law[LAW_RESTITUTION] / impact_speed(law, n, v, hit)
+    return d, 1.0 - d * rate
+
+
+@routine
+def traction(law, n, vc, past):
+    """The strain y of the bristle (3,), its vector z (in the tangent plane, of which y is the part that does not slip), 1/s₀ or 1/|z|, and whether it slips."""
+    bent, lag, _hit = past
+    s0, v0 = law[LAW_STICTION], law[LAW_SPEED]
+    if lag < 0.0 or s0 == 0.0:
+        z = vaxpy(-vdot(n, vc), n, vc)
+        f = 1.0 / np.sqrt(vdot(z, z) + v0 * v0)
+        return vscale(f, z), z, f, True
+    z = vadd(bent, vscale(lag + s0 / v0, vc))
+    z = vaxpy(-vdot(n, z), n, z)
+    f = 1.0 / np.sqrt(vdot(z, z) + 1e-300)
+    slips = f.real * s0 < 1.0
+    if not slips:
+        f = 0.0 * f + 1.0 / s0
+    return vscale(f, z), z, f, slips
+
+
+@routine
+def normal_force(law, weight, depth, n, v, hit):
     """fₙ, its derivative with respect to the depth, and k δᵖ d (0 where the damping would pull)."""
-    k, p, d = weight * law[LAW_STIFFNESS], law[LAW_EXPONENT], law[LAW_DAMPING]
-    rate = 1.0 - d * vdot(n, v)
+    k, p = weight * law[LAW_STIFFNESS], law[LAW_EXPONENT]
+    d, rate = damping_of(law, n, v, hit)
     power = k * depth ** (p - 1.0)
     if rate.real <= 0.0:
         return 0.0 * power, 0.0 * power, 0.0 * power
@@ -114,45 +218,50 @@ def normal_force(law, weight, depth, n, v):
 
 
 @routine
-def contact_force(law, weight, depth, n, v, w, rho):
-    """Force at the surface point c + ρ of a sphere with velocity v at its centre c and angular velocity w (relative)."""
-    fn, _slope, _damp = normal_force(law, weight, depth, n, v)
+def contact_force(law, weight, depth, n, v, w, rho, past):
+    """Force at the surface point c + ρ of a sphere with velocity v at its centre c and angular velocity w (relative); `past` as of `recalled`."""
+    fn, _slope, _damp = normal_force(law, weight, depth, n, v, past[2])
     mu = law[LAW_FRICTION]
     if mu == 0.0:
         return vscale(fn, n)
-    vc = vadd(v, vcross(w, rho))
-    vt = vaxpy(-vdot(n, vc), n, vc)
-    s = np.sqrt(vdot(vt, vt) + law[LAW_SPEED] * law[LAW_SPEED])
-    return vscale(fn, vaxpy(-mu / s, vt, n))
+    y, _z, _f, _slips = traction(law, n, vadd(v, vcross(w, rho)), past)
+    return vscale(fn, vaxpy(-mu, y, n))
 
 
 @routine
-def force_column(law, weight, depth, n, v, w, rho, dn, dx, dv, dw, along, drho):
+def force_column(law, weight, depth, n, v, w, rho, past, dn, dx, dv, dw, along, drho):
     """Change of the moment about the centre and of the force for small changes of n, centre, velocities, ρ.
 
     `along` is how far the contact slides along the axis of a capsule; it is part of the change of ρ.
     """
-    fn, slope, damp = normal_force(law, weight, depth, n, v)
+    fn, slope, damp = normal_force(law, weight, depth, n, v, past[2])
     dfn = -slope * vdot(n, dx) - damp * (vdot(dn, v) + vdot(n, vadd(dv, vcross(w, along))))
     mu = law[LAW_FRICTION]
     t = n
     dt = dn
     if mu != 0.0:
         vc = vadd(v, vcross(w, rho))
-        vn = vdot(n, vc)
-        vt = vaxpy(-vn, n, vc)
-        s = np.sqrt(vdot(vt, vt) + law[LAW_SPEED] * law[LAW_SPEED])
+        y, _z, f, slips = traction(law, n, vc, past)
         dvc = vadd(dv, vadd(vcross(dw, rho), vcross(w, drho)))
-        dvt = vsub(vaxpy(-vdot(n, dvc) - vdot(dn, vc), n, dvc), vscale(vn, dn))
-        t = vaxpy(-mu / s, vt, n)
-        dt = vadd(dn, vsub(vscale(mu * vdot(vt, dvt) / (s * s * s), vt), vscale(mu / s, dvt)))
+        time = 1.0
+        whole = vc
+        if past[1] >= 0.0 and law[LAW_STICTION] > 0.0:
+            time = past[1] + law[LAW_STICTION] / law[LAW_SPEED]
+            whole = vadd(past[0], vscale(time, vc))
+        dz = vscale(time, dvc)
+        dz = vsub(vaxpy(-vdot(n, dz) - vdot(dn, whole), n, dz), vscale(vdot(n, whole), dn))
+        dy = vscale(f, dz)
+        if slips:
+            dy = vaxpy(-vdot(y, dy), y, dy)
+        t = vaxpy(-mu, y, n)
+        dt = vaxpy(-mu, dy, dn)
     F = vscale(fn, t)
     dF = vadd(vscale(dfn, t), vscale(fn, dt))
     return vadd(vcross(drho, F), vcross(rho, dF)), dF
 
 
 @routine
-def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B):
+def put_law(law, weight, depth, n, v, w, rho, past, radius, normal, slide, axis, A, B):
     """Matrices A and B (see `law`) of a contact: δn = normal (3, 6) δp; the contact slides by slide (6,) δp along `axis`."""
     one = 1.0 + 0.0 * depth
     zero = vscale(0.0 * one, n)
@@ -160,12 +269,14 @@ def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B)
         dn = (normal[0, k], normal[1, k], normal[2, k])
         along = vscale(slide[k], axis)
         drho = vaxpy(-radius, dn, along)
-        dM, dF = force_column(law, weight, depth, n, v, w, rho, dn, unit_vector(k - 3, one), zero, zero, along, drho)
+        dM, dF = force_column(
+            law, weight, depth, n, v, w, rho, past, dn, unit_vector(k - 3, one), zero, zero, along, drho
+        )
         for c in range(3):
             A[c, k] = dM[c]
             A[3 + c, k] = dF[c]
         dM, dF = force_column(
-            law, weight, depth, n, v, w, rho, zero, zero, unit_vector(k - 3, one), unit_vector(k, one), zero, zero
+            law, weight, depth, n, v, w, rho, past, zero, zero, unit_vector(k - 3, one), unit_vector(k, one), zero, zero
         )
         for c in range(3):
             B[c, k] = dM[c]
@@ -176,20 +287,18 @@ def put_law(law, weight, depth, n, v, w, rho, radius, normal, slide, axis, A, B)
 
 
 @routine
-def obstacle_force(contact, law, m, row, other, depth, c, n):
+def obstacle_force(contact, law, m, row, other, depth, c, n, past):
     """Relative velocities v (at the centre c) and w of point m, which is `depth` inside an obstacle, and the force F on it."""
     v = vsub(velocity_at(row, c), velocity_at(other, c))
     w = vsub(get3(row, VE), get3(other, VE))
-    return (
-        v,
-        w,
-        contact_force(law, contact.ball[m, BALL_WEIGHT], depth, n, v, w, vscale(-contact.ball[m, BALL_RADIUS], n)),
-    )
+    rho = vscale(-contact.ball[m, BALL_RADIUS], n)
+    return v, w, contact_force(law, contact.ball[m, BALL_WEIGHT], depth, n, v, w, rho, past)
 
 
 @routine
-def apply_obstacle(contact, k, state):
+def apply_obstacle(contact, k, work):
     """Forces of one obstacle on a range of points."""
+    state = work.state
     s = contact.touch[k, C_SHAPE]
     j = contact.shape[s, SHAPE_STEP]
     other = state[j]
@@ -197,16 +306,21 @@ def apply_obstacle(contact, k, state):
     law = contact.law[contact.touch[k, C_LAW]]
     size = contact.place[s, PLACE_SIZE:]
     inside = contact.shape[s, SHAPE_INSIDE] != 0
+    turned = get9(other, RE)
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         c = centre_of(contact, m, state)
         d, n, _H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
         radius = contact.ball[m, BALL_RADIUS]
         depth = radius - d
         if depth.real <= 0.0:
+            forget(contact, m, work, state[contact.point[m, 0]], other, c, n)
             continue
         row = state[contact.point[m, 0]]
-        _v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
-        M = vcross(vscale(-radius, n), F)
+        past = recalled(contact, m, work, turned)
+        v, w, F = obstacle_force(contact, law, m, row, other, depth, c, n, past)
+        rho = vscale(-radius, n)
+        keep(contact, m, work, turned, law, n, v, w, rho, past)
+        M = vcross(rho, F)
         subtract_wrench(row, c, M, F)
         if j >= 0:
             subtract_wrench(other, c, vscale(-1.0, M), vscale(-1.0, F))
@@ -229,7 +343,8 @@ def write_obstacle(contact, k, work, table):
         v = F
         if depth.real > 0.0:
             row = work.state[contact.point[m, 0]]
-            v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n)
+            past = recalled(contact, m, work, get9(other, RE))
+            v, _w, F = obstacle_force(contact, law, m, row, other, depth, c, n, past)
         at = write_row(contact, work, table, contact.touch[k, C_LAW], m, NOBODY, depth, c, n, F)
         if at >= 0 and depth.real > 0.0:
             bend = mv(H, v)
@@ -269,9 +384,10 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
         for r in range(6):
             slide[r] = 0.0
         rho = vscale(-radius, n)
-        v, w, F = obstacle_force(contact, law, m, state[i], other, depth, c, n)
+        past = recalled(contact, m, work, get9(other, RE))
+        v, w, F = obstacle_force(contact, law, m, state[i], other, depth, c, n, past)
         M = vcross(rho, F)
-        put_law(law, contact.ball[m, BALL_WEIGHT], depth, n, v, w, rho, radius, normal, slide, n, A, B)
+        put_law(law, contact.ball[m, BALL_WEIGHT], depth, n, v, w, rho, past, radius, normal, slide, n, A, B)
         if cross:
             pair_columns(t, work, i, j, work.pair)
             add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
@@ -329,7 +445,7 @@ def capsule_contact(contact, k, m, state, law):
     w = vsub(get3(ri, VE), get3(rj, VE))
     F = vscale(0.0 * size, n)
     if depth.real > 0.0:
-        F = contact_force(law, 1.0, depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n))
+        F = contact_force(law, 1.0, depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n), nothing(n))
     return depth, c, n, d, a, b, free_s, free_t, v, w, F
 
 
@@ -370,7 +486,7 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
     radius = contact.ball[k, BALL_RADIUS]
     rho = vscale(-radius, n)
     M = vcross(rho, F)
-    put_law(law, 1.0, depth, n, v, w, rho, radius, normal, slide, a, A, B)
+    put_law(law, 1.0, depth, n, v, w, rho, nothing(n), radius, normal, slide, a, A, B)
     i, j = contact.point[k, 0], contact.point[m, 0]
     if cross:
         pair_columns(t, work, i, j, work.pair)
@@ -505,7 +621,7 @@ def visit_rods(t, work, contact, space, task, cq, out):
 def apply_contact(t, work, contact, space, q, v, u, r):
     """Subtract all contact forces from the wrenches of their steps; for any number type."""
     for k in range(contact.touch.shape[0]):
-        apply_obstacle(contact, k, work.state)
+        apply_obstacle(contact, k, work)
     if contact.rods.shape[0] > 0:
         visit_rods(t, work, contact, space, FORCES, 1.0, work.out[0])
 

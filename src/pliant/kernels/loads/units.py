@@ -24,6 +24,11 @@ velocities and inputs. It is called for the tasks that it names:
 * TOUCHES: contacts into the rows of `out`, also those apart by less than work.message[MESSAGE_GAP]; their number into
   [MESSAGE_COUNT].
 
+A unit may remember: its tables then have an array ``first`` (1,), and its internal variables are work.memory[first:…], of which `Family.memory` says how
+many there are. work.memory holds what they were a time work.lag before: it is zero at an instant, γh at a stage of an implicit step, `layout.STATIC` in
+statics. With its forces (FORCES or GENERALISED) the unit writes what they are now into work.kept, as follows implicitly from the state now, and never reads what
+it wrote; its derivatives are those of the forces with that dependence. In statics velocities are displacements since the start, divided by work.lag.
+
 A unit may also be given a function ``reverse(t, work, tables, gain, common, q, v, u)`` for the sweep over the tables (`reverse.tables`), which calls it as
 the task REVERSE: it adds to `gain`, and to `common` for the robot's tables, the derivatives of φ by all numbers that its wrenches depend on. A unit
 that has no task TANGENT leaves what steps are owed to the matrices K and N; one that has adds it to work.reverse itself (see `owing`).

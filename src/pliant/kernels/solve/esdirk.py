@@ -6,6 +6,9 @@ For a state (q₀, v₀, a₀) with r = 0 and a tableau (aᵢⱼ, bⱼ, cᵢ) wh
 
 (a zero on its diagonal makes the last stage an explicit end, as for the midpoint rule), and the errors ``h Σ (b − b̂)ⱼ Kⱼ``, ``h Σ (b − b̂)ⱼ Aⱼ``. Constraints are kept as rates at the stages (index 2) and as values at the
 end, by projection: index 3 loses an order in velocities and forces.
+
+Internal variables z of loads (`loads.units`) are integrated with the robot: ``Z*ᵢ = z₀ + h Σⱼ₍ᵢ aᵢⱼ Fⱼ`` is what a load is given at stage i with
+the time γh, Zᵢ what it makes of that, and ``Fᵢ = (Zᵢ − Z*ᵢ)/γh`` the rate there.
 """
 
 import numpy as np
@@ -160,11 +163,50 @@ def begin_stage(problem, tape, i, h):
             for k in range(nv):
                 base[0, k] += f * A[k]
                 base[1, k] += f * K[k]
+    recall(work, tape, i, h)
     tell(problem, tape, i)
     law = unpack_tendons(loads[0], loads[1]).law
     for k in range(work.hold.shape[0]):
         if work.hold[k, HOLD_ACTIVE] == 1.0:
             tape.inputs[i, law[k, LAW_INPUT]] = tape.inputs[i - 1, law[k, LAW_INPUT]]
+
+
+@routine
+def recall(work, tape, i, h):
+    """What internal variables are without stage i's own share, and the time over which they are its own."""
+    memory, n = work.memory, work.memory.shape[0]
+    if n == 0:
+        return
+    work.lag[0] = h * tape.tableau[max(i, 1), max(i, 1)]
+    for k in range(n):
+        memory[k] = tape.memory[0, k]
+    for j in range(i):
+        f = h * tape.tableau[i, j]
+        if f != 0.0:
+            for k in range(n):
+                memory[k] += f * tape.smooth[k] * tape.flow[j, k]
+
+
+@routine
+def remember(problem, tape, i):
+    """Internal variables at stage i, which has converged, and their rates."""
+    t, work, c, loads, _fronts, u, tau = stage_problem(problem, tape, i)
+    n = work.memory.shape[0]
+    if n == 0:
+        return
+    residual(t, work, c, loads, tape.q[i], tape.v[i], tape.a[i], u, tau, work.newton[NEWTON_RESIDUAL])
+    lag = work.lag[0]
+    for k in range(n):
+        tape.memory[i, k] = work.kept[k]
+        tape.flow[i, k] = (work.kept[k] - work.memory[k]) / lag if lag > 0.0 else 0.0
+
+
+@routine
+def at_instant(work, tape):
+    """Internal variables as they are at the start of the step, where nothing evolves."""
+    for k in range(work.memory.shape[0]):
+        work.memory[k] = tape.memory[0, k]
+    work.lag[0] = 0.0
 
 
 @routine
@@ -213,6 +255,7 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
     g = p[MARCH_GAMMA] * h
     s = tape.a.shape[0]
     restore_forces(problem, tape)
+    recall(problem.work, tape, ZERO, h)
     if attempt == 0 and (p[MARCH_FACTORED] == 0.0 or abs(p[MARCH_FACTORED] - g) > 1e-12 * g):
         p[MARCH_RATE] = 1.0
         if not factor_at(problem, tape, ZERO, factors, held, g, p):
@@ -221,6 +264,7 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
         begin_stage(problem, tape, i, h)
         if tape.tableau[i, i] == 0.0:
             explicit_stage(problem, tape, i, factors, held)
+            remember(problem, tape, i)
             continue
         if attempt > 0 or p[MARCH_AGAIN] == 0.0:
             predict(problem, tape, i, h, attempt, p)
@@ -238,6 +282,7 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
             return status
         for k in range(tape.force.shape[1]):
             tape.force[i, k] = problem.work.multiplier[k]
+        remember(problem, tape, i)
     return CONVERGED
 
 
@@ -250,6 +295,7 @@ def damp_start(problem, tape, factors, held, h, p):
     """
     t, work, c, _loads, fronts, _u, _tau = problem
     g, n = p[MARCH_GAMMA] * h, tape.a.shape[1]
+    recall(work, tape, ZERO, h)
     if not factor_at(problem, tape, ZERO, factors, held, g, p):
         return False
     rest, x = tape.base[0], work.newton[NEWTON_STEP]

@@ -59,7 +59,7 @@ from ..slots import (
 )
 from .balance import power_balance
 from .constraints import holds
-from .esdirk import displacement, esdirk_step, restore_forces
+from .esdirk import at_instant, displacement, esdirk_step, restore_forces
 from .momentum import conserving_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
 from .stages import ONE, ZERO, refine, stage_problem
@@ -161,6 +161,7 @@ def attempt(problem, tape, program, factors, h, p):
             status = esdirk_step(problem, tape, factors, h, p)
         if status != CONVERGED:
             restore_forces(problem, tape)
+            at_instant(problem.work, tape)
             return status
         if not slack_and_taut(stage_problem(problem, tape, last), tape):
             return status
@@ -197,6 +198,10 @@ def accept(problem, tape, factors, p):
         tape.known[0, k] = tape.known[last, k]
     for k in range(tape.log_multiplier.shape[1]):
         tape.log_multiplier[row, k] = problem.work.multiplier[k]
+    for k in range(tape.memory.shape[1]):
+        tape.log_memory[row, k] = tape.memory[0, k] = tape.memory[last, k]
+        tape.flow[0, k] = tape.flow[last, k]
+    at_instant(problem.work, tape)
     tape.log_t[row] = p[MARCH_T]
     p[MARCH_PAST] = 1.0
     p[MARCH_STEPS] += 1.0

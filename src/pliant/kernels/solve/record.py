@@ -24,6 +24,7 @@ class Record(NamedTuple):
     v: F2  # (n + 1, nv) velocities
     a: F3  # (n, s, nv) stages: accelerations,
     force: F3  # (n, s, loop rows) forces of loops
+    memory: F2  # (n + 1, internal variables) what loads remember at the states; first as given
     hold: F2  # (n, tendons) which tendons were held, see `slots`
     push: F3  # (n + 1, 2, m) multipliers of the projections of each state: of coordinates, of velocities
     begin_q: F1  # (nq,) the start as it was given, before its projection: coordinates,

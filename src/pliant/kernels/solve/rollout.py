@@ -7,7 +7,7 @@ follows from the state at its start and its inputs alone. Constraints are kept a
 from ..._jit import routine
 from ..slots import HOLD_ACTIVE, MARCH_BUDGET, MARCH_CONSTANT, MARCH_FACTORED, MARCH_PAST, MARCH_RATE, MARCH_STEPS
 from .constraints import holds
-from .esdirk import restore_forces, solve_stages, tell
+from .esdirk import at_instant, restore_forces, solve_stages, tell
 from .march import slack_and_taut
 from .newton import CONVERGED, EXHAUSTED, OPEN
 from .settle import settle
@@ -35,6 +35,8 @@ def put_step(tape, rec, k):
         tape.q[0, j] = rec.q[k, j]
     for j in range(tape.v.shape[1]):
         tape.v[0, j] = rec.v[k, j]
+    for j in range(tape.memory.shape[1]):
+        tape.memory[0, j] = rec.memory[k, j]
     return h
 
 
@@ -92,6 +94,9 @@ def keep_step(problem, tape, rec, k):
         rec.v[k + 1, j] = tape.v[last, j]
     for j in range(tape.q.shape[1]):
         rec.q[k + 1, j] = tape.q[last, j]
+    for j in range(tape.memory.shape[1]):
+        rec.memory[k + 1, j] = tape.memory[0, j] = tape.memory[last, j]
+    at_instant(work, tape)
 
 
 @routine

@@ -17,7 +17,7 @@ from ..limits import StepOptions
 from ..motion import MotionSet
 from ..result import Statistics
 
-__all__ = ["Integrator", "Problem", "Steps", "frequencies"]
+__all__ = ["Integrator", "Problem", "Steps", "frequencies", "refuse_memory"]
 
 Array = NDArray[np.float64]
 _LARGE = 400  # degrees of freedom
@@ -34,6 +34,15 @@ def frequencies(system: System, q: Array, u: Array, tau: Array) -> Array:
     K = np.diag(system.residual_tangent(q, rest, rest, u, tau, weights=(1.0, 0.0, 0.0)))
     M = np.diag(system.mass_matrix(q))
     return np.asarray(np.sqrt(np.maximum(K, 0.0) / np.where(M > 0.0, M, np.inf)))
+
+
+def refuse_memory(system: System, method: str) -> None:
+    """Error for a method that does not integrate internal variables."""
+    if system.nz:
+        raise ValueError(
+            f"method {method!r} does not integrate internal variables, and {system.name!r} has {system.nz} (friction that sticks, materials with "
+            "memory, ...): leave it out for the default, which does, or take them out of the robot (contact: stiction=0)."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +71,8 @@ class Problem:
         ``clock.check()`` ends the run when its wall time is over; call it now and then.
     a : ndarray (nv,) or None
         Initial acceleration of a run that goes on from another; None to compute it from the forces.
+    memory : ndarray (nz,) or None
+        Initial internal variables of loads; None if nothing has happened yet.
     breaks : tuple of float
         Times [s] where steps are to end, as the user declares them.
     subdivide : bool
@@ -84,6 +95,7 @@ class Problem:
     statistics: Statistics
     clock: Clock
     a: Array | None = None
+    memory: Array | None = None
     breaks: tuple[float, ...] = ()
     subdivide: bool = False
     rho: float = 0.8
@@ -101,6 +113,7 @@ class Steps(NamedTuple):
     u: Array  # (n + 1, nu)
     tau: Array  # (n + 1, nv)
     multipliers: Array  # (n + 1, loop rows)
+    memory: Array  # (n + 1, nz) internal variables of loads
     energy: Array  # (n + 1, 5) of `kernels.solve.balance`; not a number where they were not computed
     smooth: Array  # (n + 1,) 1 where the step that begins in this row may be interpolated with the accelerations of its ends
 
@@ -127,6 +140,8 @@ class Integrator:
         Inputs that are unknowns, by their number.
     multipliers : ndarray (rows,)
         Forces of loop joints, one per constraint.
+    memory : ndarray (nz,)
+        Internal variables of loads.
     applied : (ndarray (nu,), ndarray (nv,))
         Inputs and forces at the end of the last step, as the step had them.
     batch : int
@@ -145,6 +160,7 @@ class Integrator:
     a: Array
     tensions: dict[int, float]
     multipliers: Array
+    memory: Array = np.zeros(0)
     applied: tuple[Array, Array]
 
     def __init__(self, problem: Problem) -> None:
@@ -153,6 +169,7 @@ class Integrator:
             raise ValueError(
                 f"method {self.name or type(self).__name__!r} knows neither loops nor prescribed motion; leave it out for the default, which does."
             )
+        refuse_memory(system, self.name or type(self).__name__)
         self.problem, self.system = problem, system
         self.t, self.q, self.v = problem.t, problem.q.copy(), problem.v.copy()
         self.tensions, self.multipliers = {}, np.zeros(0)
@@ -166,9 +183,18 @@ class Integrator:
         u = u.copy()
         for index, tension in self.tensions.items():
             u[index] = tension
-        q, v, a, forces = (x.copy()[None] for x in (self.q, self.v, self.a, self.multipliers))
+        q, v, a, forces, memory = (x.copy()[None] for x in (self.q, self.v, self.a, self.multipliers, self.memory))
         return Steps(
-            np.array([self.t]), q, v, a, u[None], tau.copy()[None], forces, np.full((1, 5), np.nan), np.zeros(1)
+            np.array([self.t]),
+            q,
+            v,
+            a,
+            u[None],
+            tau.copy()[None],
+            forces,
+            memory,
+            np.full((1, 5), np.nan),
+            np.zeros(1),
         )
 
     @property

@@ -78,6 +78,7 @@ class Marching(Integrator):
         self.t = problem.t
         self._tape.q[0], self._tape.v[0] = problem.q, problem.v
         self.multipliers = np.zeros(len(self.system.loop_rows))
+        self.memory = np.zeros(self.system.nz) if problem.memory is None else problem.memory.copy()
         self.tensions: dict[int, float] = {}
         self._restart()
         self._taken = self.row()
@@ -117,6 +118,10 @@ class Marching(Integrator):
             law=np.zeros((len(free), 10)),
             kick=np.zeros((len(free), KICK_WIDTH)),
             force=np.zeros((s, loops)),
+            memory=np.zeros((s, system.nz)),
+            flow=np.zeros((s, system.nz)),
+            smooth=system.smooth.astype(float),
+            log_memory=np.zeros((n, system.nz)),
             log_t=np.zeros(n),
             log_q=np.zeros((n, nq)),
             log_v=np.zeros((n, nv)),
@@ -237,10 +242,8 @@ class Marching(Integrator):
             u[index] = tension
         known = np.zeros(system.nv)
         self.motion.joints_at(t, q, v, known)
-        if system.loop_rows:
-            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known, told=self.motion.told_at(t))
-        else:
-            a = system.forward_dynamics(q, v, tau, u=u, prescribed=known)
+        told = self.motion.told_at(t) if system.loop_rows else None
+        a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known, told=told, memory=self.memory)
         if not np.all(np.isfinite(a)):
             raise ValueError(
                 f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
@@ -261,11 +264,22 @@ class Marching(Integrator):
         for k, index in zip(self.motion.cables_at(t), self.tensions):
             pushes = self.motion.pushes[k]
             hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
-        self._space.prepare(Given(self.multipliers, hold=hold, told=self.motion.told_at(t)))
+        tape.memory[0] = self.memory
+        self._space.prepare(Given(self.multipliers, hold=hold, told=self.motion.told_at(t), memory=self.memory))
         tape.weights[2] = frequencies(system, q, u, tau)
         p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
         p[slots.MARCH_RATE] = 1.0
         p[slots.MARCH_H] = self._first_step(q, v, a)
+        if system.nz:
+            tape.flow[0] = self._flow(p[slots.MARCH_H])
+
+    def _flow(self, h: float) -> Array:
+        """Rates of the internal variables at the start: over a time that is short against the first step."""
+        lag = 1e-4 * h
+        given = Given(self.multipliers, memory=self.memory, lag=lag)
+        with self.system.borrow() as space:
+            self.system.run_job(engine.RESIDUAL, self.q, self.v, self.a, *self.applied, given=given, space=space)
+            return np.where(self.system.smooth, (space.work.kept - self.memory) / lag, 0.0)
 
     def _shorter(self, k: int) -> bool:
         """Whether a tendon is now shorter than its cable."""
@@ -319,6 +333,7 @@ class Marching(Integrator):
         self.q, self.v, self.a = tape.q[0].copy(), tape.v[0].copy(), tape.a[0].copy()
         self.applied = tape.inputs[0, :nu].copy(), tape.inputs[0, nu:].copy()
         self.multipliers = space.work.multiplier.copy()
+        self.memory = tape.memory[0].copy()
         self.tensions = {i: float(tape.inputs[0, i]) for i in self.tensions}
         system.raise_user_errors()
         if status == kernel_tape.TOLD_TO_STOP:
@@ -438,7 +453,17 @@ class Marching(Integrator):
         u, energy = tape.log_u[:steps], tape.log_energy[:steps]
         if self._p[slots.MARCH_WATCH] < 2.0:
             energy[:, 4] = np.nan  # no power
-        log = (tape.log_t, tape.log_q, tape.log_v, tape.log_a, u[:, :nu], u[:, nu:], tape.log_multiplier, energy)
+        log = (
+            tape.log_t,
+            tape.log_q,
+            tape.log_v,
+            tape.log_a,
+            u[:, :nu],
+            u[:, nu:],
+            tape.log_multiplier,
+            tape.log_memory,
+            energy,
+        )
         ends = (*(x[:steps] for x in log), np.ones(steps))
         begin = self.row()._replace(smooth=np.ones(1))
         if self._damped and steps:  # the step began with another acceleration

@@ -17,7 +17,7 @@ from ...system.dynamics import acceleration, acceleration_derivatives
 from ..crawl import Clock
 from ..drive import Drive
 from ..motion import MotionSet
-from .integrator import Integrator, Problem, frequencies
+from .integrator import Integrator, Problem, frequencies, refuse_memory
 
 __all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "OdeIntegrator", "ode_solver"]
 
@@ -190,6 +190,7 @@ class OdeIntegrator(Integrator):
     def __init__(self, problem: Problem, method: str) -> None:
         self.name = method
         self.system = system = problem.system
+        refuse_memory(system, method)
         t, q, v = problem.t, problem.q, problem.v
         self.statistics = problem.statistics
         self.tensions = {}

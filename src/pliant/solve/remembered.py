@@ -1,0 +1,36 @@
+"""What loads remember where a computation begins: internal variables of friction that sticks, of materials, of controllers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import engine
+from ..system import Given, System
+from .equilibrium import Equilibrium
+from .result import Result
+
+__all__ = ["initial_memory", "touching"]
+
+Array = NDArray[np.float64]
+
+
+def initial_memory(system: System, start: Any) -> Array:
+    """Internal variables (nz,) at a start: those of an Equilibrium or of the end of a Result, else zero, as before anything has happened."""
+    known = None
+    if isinstance(start, Equilibrium):
+        known = start.memory
+    elif isinstance(start, Result):
+        known = start.last.memory
+    return known.copy() if known is not None and len(known) == system.nz else np.zeros(system.nz)
+
+
+def touching(system: System, q: Array, u: Array, memory: Array) -> Array:
+    """Internal variables (nz,) at a start where nothing moves: also that something touches there."""
+    if not system.nz:
+        return memory
+    with system.borrow() as space:
+        system.run_job(engine.RESIDUAL, q, u=u, given=Given(memory=memory), space=space)
+        return np.asarray(space.work.kept.copy())

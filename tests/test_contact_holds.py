@@ -1,0 +1,131 @@
+"""Contact that holds: friction that sticks in motion and at rest, where it slips, and impacts with restitution."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+
+G = 9.81
+
+
+def block(mu: float, slope: float, **law: float) -> pl.System:
+    """A block of 1 kg on a slope, along which x points down."""
+    robot = pl.Robot("block", gravity=(G * np.sin(slope), 0, -G * np.cos(slope)))
+    robot.add_body("block", joint=pl.Free(), shape=pl.Box(0.1, 0.1, 0.1), mass=1.0)
+    robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.05))
+    robot.add_contact("touch", "block", "floor", stiffness=1e6, damping=1.0, friction=mu, **law)
+    return robot.compile()
+
+
+def sunk(system: pl.System, slope: float) -> np.ndarray:
+    """As deep as its four corners carry it."""
+    q = system.neutral()
+    q[6] = -((G * np.cos(slope) / 4 / 1e6) ** (2 / 3))
+    return q
+
+
+def test_a_block_on_a_slope_does_not_creep():
+    """Less than a micrometre in five seconds, once it has settled on its corners; regularised friction creeps by millimetres."""
+    system = block(0.5, 0.2)
+    settled = pl.solve_statics(system, start=sunk(system, 0.2))
+    assert settled.success
+    run = pl.simulate(system, 5.0, start=settled)
+    assert run.success
+    x = run.positions("block")
+    assert np.abs(x - x[0]).max() < 1e-6
+    np.testing.assert_allclose(run.contacts(5.0).force_on("block"), [-G * np.sin(0.2), 0, G * np.cos(0.2)], atol=1e-3)
+    smooth = block(0.5, 0.2, stiction=0.0)
+    creeps = pl.simulate(smooth, 5.0, start=sunk(smooth, 0.2))
+    assert creeps.positions("block")[-1, 0] > 1e-3
+
+
+def test_what_a_run_leaves_is_an_equilibrium():
+    """Where friction has come to rest statics finds nothing to do, with the same forces."""
+    system = block(0.5, 0.2)
+    run = pl.simulate(system, 3.0, start=sunk(system, 0.2))
+    rest = pl.solve_statics(system, start=run)
+    assert rest.success
+    np.testing.assert_allclose(rest.q, run.q[-1], atol=1e-6)
+    np.testing.assert_allclose(
+        rest.contacts.force_on("block"), [-G * np.sin(0.2), 0, G * np.cos(0.2)], rtol=1e-7, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(("part", "holds"), [(1 + 1e-6, True), (1 - 1e-6, False)])
+def test_it_slips_where_coulomb_says(part, holds):
+    """Statics: at tan θ = μ, to a millionth."""
+    system = block(np.tan(0.2) * part, 0.2)
+    assert pl.solve_statics(system, start=sunk(system, 0.2)).success is holds
+
+
+def test_it_slides_as_coulomb_says():
+    """And stops where its energy is spent: v²/2μg on the level."""
+    system = block(0.3, 0.0)
+    v = np.zeros(6)
+    v[3] = 0.5
+    run = pl.simulate(system, 1.0, start=sunk(system, 0.0), velocity=v, rtol=1e-5)
+    assert run.success
+    np.testing.assert_allclose(run.positions("block")[-1, 0], 0.5**2 / (2 * 0.3 * G), rtol=5e-3)
+    assert abs(run.v[-1, 3]) < 1e-3  # it still rocks a little on its corners
+
+
+def test_a_ball_rolls_without_creep():
+    """a = 5/7 g sin θ, and the point of contact rests."""
+    robot = pl.Robot("ball", gravity=(G * np.sin(0.3), 0, -G * np.cos(0.3)))
+    robot.add_body("ball", joint=pl.Free(), shape=pl.Sphere(0.1), mass=2.0)
+    robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.1))
+    robot.add_contact("touch", "ball", "floor", stiffness=1e5, friction=0.8, damping=2.0)
+    system = robot.compile()
+    q = system.neutral()
+    depth = (2 * G * np.cos(0.3) / 1e5) ** (2 / 3)
+    q[6] = -depth
+    run = pl.simulate(system, 1.0, start=q, rtol=1e-5)
+    assert run.success
+    twist = system.twist("ball", run.q[-1], run.v[-1], reference="world")
+    np.testing.assert_allclose(run.positions("ball")[-1, 0], 0.5 * 5 / 7 * G * np.sin(0.3), rtol=2e-3)
+    velocity = system.twist("ball", run.q[-1], run.v[-1], reference="body")[3:]
+    speed = float(np.linalg.norm(velocity))
+    np.testing.assert_allclose(speed, 0.1 * np.linalg.norm(twist[:3]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("e", [0.2, 0.7, 1.0])
+def test_restitution(e):
+    """A ball leaves with e times the speed of its impact, whatever its mass and stiffness."""
+    robot = pl.Robot("ball", gravity=(0, 0, 0))
+    robot.add_body("ball", joint=pl.Free(), shape=pl.Sphere(0.05), mass=0.3)
+    robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.06))
+    robot.add_contact("touch", "ball", "floor", stiffness=1e6, restitution=e)
+    v = np.zeros(6)
+    v[5] = -2.0
+    run = pl.simulate(robot.compile(), 0.05, velocity=v, rtol=1e-6, atol=1e-8)
+    assert run.success
+    np.testing.assert_allclose(run.v[-1, 5] / 2.0, e, rtol=2e-3)
+
+
+def test_a_run_that_goes_on_remembers(tmp_path):
+    """Continued from a result, also from a file, friction holds as if it had not been cut."""
+    system = block(0.5, 0.2)
+    first = pl.simulate(system, 1.0, start=sunk(system, 0.2))
+    first.save(tmp_path / "run.h5")
+    loaded = pl.Result.load(tmp_path / "run.h5", system)
+    np.testing.assert_array_equal(loaded.memory, first.memory)
+    for start in (first, loaded):
+        more = pl.simulate(system, 1.0, start=start)
+        assert np.abs(more.q[-1, 4:] - first.q[-1, 4:]).max() < 5e-6
+
+
+def test_refusals():
+    """What does not know internal variables says so."""
+    system = block(0.5, 0.2)
+    with pytest.raises(ValueError, match="does not integrate internal variables"):
+        pl.simulate(system, 0.1, method="radau")
+    run = pl.rollout(system, None, step=1e-3, duration=0.01, start=sunk(system, 0.2))
+    with pytest.raises(ValueError, match="internal variables"):
+        run.gradient(pl.Reach("block", (0, 0, 0)))
+    robot = pl.Robot("ball")
+    ball = robot.add_body("ball", joint=pl.Free(), shape=pl.Sphere(0.05), mass=0.3)
+    robot.add_obstacle("floor", pl.HalfSpace())
+    with pytest.raises(ValueError, match="give one of them"):
+        robot.add_contact("touch", ball, "floor", stiffness=1e6, restitution=0.5, damping=1.0)
+    with pytest.raises(ValueError, match="restitution"):
+        robot.add_contact("touch", ball, "floor", stiffness=1e6, restitution=1.5)
