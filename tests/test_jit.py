@@ -73,6 +73,28 @@ def test_digest_ignores_what_is_never_compiled(copied):
     assert source_digest(copied) == before
 
 
+def test_a_kernel_depends_on_what_it_imports(copied):
+    """An edit of one load changes that load; one of the algebra everything."""
+    files = [copied / "kernels" / name for name in ("engine.py", "loads/magnets.py", "loads/contact.py")]
+
+    def digests() -> list[str]:
+        code = "import sys\nfrom pathlib import Path\nfrom pliant._jit import source_digest\n"
+        return run(
+            copied, f"{code}for f in {[str(f) for f in files]!r}: print(source_digest(None, Path(f)))"
+        ).stdout.split()
+
+    def changed(name: str) -> list[bool]:
+        before, path = digests(), copied / "kernels" / name
+        path.write_text(path.read_text() + "\n# edited\n")
+        return [x != y for x, y in zip(before, digests())]
+
+    assert changed("loads/magnets.py") == [False, True, False]
+    assert changed("loads/shapes.py") == [False, False, True]
+    assert changed("solve/residual.py") == [True, False, False]
+    assert changed("algebra/dual.py") == [True, True, True]
+    assert changed("layout.py") == [True, True, True]
+
+
 @compiled_only
 def test_notice_and_cache_and_an_edited_callee(copied):
     """The life of a cache: cold, warm, warm again, and cold after a callee in another file was edited."""

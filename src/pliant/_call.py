@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _numba
-from ._jit import STAMP, inline, managed
+from ._jit import inline, managed, stamp
 from ._numba import DIRECT, INTERPRETED
 
 __all__ = [
@@ -132,7 +132,7 @@ class Unit:
             _UNITS.append(self._function)
             return len(_UNITS)
         letters = "nnn" + "in" + 6 * "fn" + "n"
-        self._compiled = _numba.c_function(self._function, letters, STAMP, self._source)
+        self._compiled = _numba.c_function(self._function, letters, stamp(self._source), self._source)
         return int(self._compiled.address or 0)
 
 

@@ -328,7 +328,7 @@ def add_tubes(
     Returns
     -------
     ConcentricTubes
-        With `tip`, `at(s)`, `rods`, `inserted` and `shape`.
+        With ``tip``, ``at(s)``, ``rods``, ``inserted`` and ``shape``.
 
     Examples
     --------

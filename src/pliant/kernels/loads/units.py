@@ -27,7 +27,11 @@ velocities and inputs. It is called for the tasks that it names:
 A unit may remember: its tables then have an array ``first`` (1,), and its internal variables are work.memory[first:…], of which `Family.memory` says how
 many there are. work.memory holds what they were a time work.lag before: it is zero at an instant, γh at a stage of an implicit step, `layout.STATIC` in
 statics. With its forces (FORCES or GENERALISED) the unit writes what they are now into work.kept, as follows implicitly from the state now, and never reads what
-it wrote; its derivatives are those of the forces with that dependence. In statics velocities are displacements since the start, divided by work.lag.
+it wrote; its derivatives are those of the forces with that dependence. In statics velocities are displacements since the start, divided by work.lag. For
+derivatives of motions it knows the task
+
+* MEMORY: with z* in work.memory, what z in work.kept is made of: for each of its variables the row ``out[first + k]`` (3 nv + nz + nu,) of derivatives
+  ∂z/∂q, ∂z/∂v, ∂r/∂z* (of all coordinates' residuals by this variable), ∂z/∂z*, ∂z/∂u, in this order, the first two along the manifold.
 
 A unit may also be given a function ``reverse(t, work, tables, gain, common, q, v, u)`` for the sweep over the tables (`reverse.tables`), which calls it as
 the task REVERSE: it adds to `gain`, and to `common` for the robot's tables, the derivatives of φ by all numbers that its wrenches depend on. A unit
@@ -44,8 +48,8 @@ from ..._jit import managed, routine
 from ..groups import unpack_tables, unpack_work
 from ..packing import unpacker
 
-FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES, DRIFT, REVERSE = (
-    np.int64(k) for k in range(12)
+FORCES, MATRICES, GENERALISED, TANGENT, ENERGY, INPUTS, LENGTHS, CLOSURE, VALUES, TOUCHES, DRIFT, REVERSE, MEMORY = (
+    np.int64(k) for k in range(13)
 )
 
 
