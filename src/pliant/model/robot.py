@@ -184,7 +184,7 @@ class Robot:
         Returns
         -------
         Link
-            Handle with `.tip`, `.base` and `.at(X)`.
+            Handle with ``.tip``, ``.base`` and ``.at(X)``.
 
         Examples
         --------
