@@ -22,9 +22,9 @@ from ...kernels.loads.contact import (
     SHAPE_STEP,
     ContactSpace,
     apply_contact,
-    contacts,
 )
 from ...kernels.loads.contact import Contact as Tables
+from ...kernels.loads.contact_unit import contacts
 from ...kernels.recursion.kinematics import step_poses
 from ...model.links import Body, Frame, Rod
 from ...model.loads import Contact, Obstacle
