@@ -321,7 +321,7 @@ def test_what_is_not_known_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="remembered"):
         run.push(remembered=np.zeros(3))
     family = next(f for f in system._assembly.loading.working if f.name == "contact")
-    monkeypatch.setattr(type(family), "_knows", lambda self, task: False)
+    monkeypatch.setattr(type(family), "knows_memory", lambda self, tables: False)
     for ask in (lambda: run.gradient(pl.Reach("arm.tip", (0, 0, 0))), run.maps, lambda: run.push(u=[[1.0]])):
         with pytest.raises(ValueError, match="contact remember"):
             ask()
