@@ -11,13 +11,14 @@ from typing import Annotated, Any
 from ..model.fluid import Flow, Hydrodynamics
 from ..model.joints import Fixed, Joint, Restraint
 from ..model.rods.basis import Basis, Custom, Legendre
+from ..model.rods.laws import Law, Rubber, UserLaw
 from ..model.rods.sections import Material
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
 from ..model.shapes import HalfSpace, Shape
 from .expressions import Expression
 from .functions import Function
-from .kinds import Kind, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
+from .kinds import Kind, ListOf, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
 from .places import FRAME
 from .records import Parts, Record, Variants
 from .source import FAILED, Place
@@ -29,6 +30,7 @@ __all__ = [
     "FLOW",
     "HYDRODYNAMICS",
     "JOINT",
+    "LAW",
     "LOOP_JOINT",
     "MATERIAL",
     "MATERIAL_OR_NAME",
@@ -111,6 +113,17 @@ class _Terms(Kind):
 
 _RATIO = Number()
 TERMS = _Terms()  # the coordinates that a coupling ties together
+
+# ---------------------------------------------------------------- laws of rods
+
+_LAW = Parts(Law, what="law", only=lambda cls: cls not in (Rubber, UserLaw))  # a base, and functions
+LAW = Whichever(
+    ListOf(_LAW),
+    _LAW,
+    lambda place: place.is_list,
+    lambda value: isinstance(value, (tuple, list)) and len(value) != 1,
+    "a law such as {type: NeoHookean}, or a list of laws",
+)
 
 # ---------------------------------------------------------------- strains and their bases
 

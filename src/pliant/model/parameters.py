@@ -17,6 +17,7 @@ from .joints import Joint
 from .links import Body, Frame, Rod
 from .loops import Coupling
 from .pose import Pose
+from .rods.laws import Law
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
 from .shapes import Inertia
 from .validate import shown, unknown_name
@@ -56,6 +57,12 @@ _UNITS: dict[str | tuple[str, str], str] = {
     ("Contact", "damping"): "s/m",
     ("Magnet", "moment"): "A m²",
     ("Coil", "turns"): "–",
+    **dict.fromkeys([("Yeoh", "c2"), ("Yeoh", "c3")], "Pa"),
+    **dict.fromkeys([("Prony", "tau"), ("Springpot", "time")], "s"),
+    ("Springpot", "band"): "rad/s",
+    **dict.fromkeys([("Prony", "g"), ("BoucWen", "beta"), ("Plastic", "hardening")], "–"),
+    **dict.fromkeys([("Plastic", "torsion"), ("Plastic", "bending")], "N m"),
+    ("Plastic", "stretch"): "N",
     ("PointWrench", "force"): "N",
     ("PointWrench", "moment"): "N m",
     ("DistributedWrench", "force"): "N/m",
@@ -195,6 +202,10 @@ def _labels(entries: list[Any], owner: Any) -> list[str]:
         return list(owner.dof_names if len(entries) == owner.nv else owner.coordinate_names)
     if len(entries) == 1:
         return [""]
+    if isinstance(owner, Law):
+        return [str(k) for k in range(len(entries))]
+    if all(isinstance(entry, Law) for entry in entries):
+        return [type(entry).__name__ for entry in entries]
     if all(_is_number(entry) for entry in entries):
         names = {2: ("base", "tip"), 3: ("x", "y", "z"), 6: STRAIN_NAMES}.get(len(entries))
         if names is not None:
