@@ -88,13 +88,17 @@ class Springpot(Law):
         from scipy.optimize import nnls  # here, since it takes a while to import
 
         low, high = self.band
-        reach = (high / low) ** (1.0 / max(self._count - 2, 1)) if self._count > 2 else 1.0
-        tau = np.geomspace(reach / low, 1.0 / (high * reach), self._count)
-        omega = np.geomspace(low, high, 40 * self._count)
+        n = self._count
+        if n < 4:
+            tau = np.geomspace(1.0 / low, 1.0 / high, n) if n > 1 else np.array([(low * high) ** -0.5])
+        else:  # one that hardly relaxes and one that hardly carries for what lies beyond the band, the others a bit over its ends
+            reach = (high / low) ** ((1.0 if n > 10 else 0.5) / (n - 3))
+            tau = np.concatenate([[30.0 / low], np.geomspace(reach / low, 1.0 / (high * reach), n - 2), [0.03 / high]])
+        omega = np.geomspace(low, high, 40 * n)
         x = 1j * omega[:, None] * tau
         rows = x / (1.0 + x) / self.exact(omega)[:, None]
         wanted = np.concatenate([np.ones(len(omega)), np.zeros(len(omega))])
-        g, _left = nnls(np.vstack([rows.real, rows.imag]), wanted)
+        g, _left = nnls(np.vstack([rows.real, rows.imag]), wanted, maxiter=10000)
         return Prony(tuple(g.tolist()), tuple(tau.tolist()))
 
     @cached_property
