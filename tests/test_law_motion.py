@@ -1,5 +1,7 @@
 """Laws that remember, in statics and in motion: relaxation, creep, moduli, loops, what stays, energy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -9,7 +11,7 @@ from law_robots import lawful
 from load_robots import state
 from pliant.kernels import engine
 from pliant.system import Given
-from test_laws import SILICONE, A, I, strip
+from test_laws import A, I, strip
 
 EI, EA = 1e6 * I, 1e6 * A
 
@@ -148,7 +150,7 @@ def test_bouc_wen_follows_its_differential_equation(exponent, beta):
     turns = np.array([0.0, 0.05, -0.03, 0.01, 0.0, 0.08, -0.2])
     forces, kept = walk(system, turns)
     z, wanted = 0.0, [0.0]
-    for a, b in zip(turns, turns[1:]):
+    for a, b in pairwise(turns):
         sign = np.sign(b - a)
 
         def rate(_x, y, sign=sign):
@@ -158,7 +160,7 @@ def test_bouc_wen_follows_its_differential_equation(exponent, beta):
         wanted.append(z)
     np.testing.assert_allclose(forces[:, 0], 0.2 * (EA * turns + s * np.array(wanted)), atol=1e-8 * EA)
     energy = [system.elastic_energy([q], memory=z) for q, z in zip(turns, kept)]
-    fine = np.concatenate([np.linspace(a, b, 400) for a, b in zip(turns, turns[1:])])
+    fine = np.concatenate([np.linspace(a, b, 400) for a, b in pairwise(turns)])
     many, _z = walk(system, fine)
     work = np.concatenate([[0.0], np.cumsum(0.5 * (many[1:, 0] + many[:-1, 0]) * np.diff(fine))])[399::400]
     assert np.all(np.diff(work - np.array(energy[1:])) > 0)
@@ -177,7 +179,9 @@ def test_springback_of_an_elastic_plastic_rod():
             forces, kept = walk(system, [q])
             np.testing.assert_allclose(forces[0], 0.2 * moment * q / kappa, rtol=1e-12)
             if hardening:
-                loaded = pl.solve_statics(light(pl.Plastic(bending=M, hardening=hardening), pl.Strains(bending=0)), {"bend": moment})
+                loaded = pl.solve_statics(
+                    light(pl.Plastic(bending=M, hardening=hardening), pl.Strains(bending=0)), {"bend": moment}
+                )
                 assert loaded.q[1] == pytest.approx(kappa, rel=1e-8)
                 back = pl.solve_statics(loaded.system, {"bend": 0.0}, start=loaded)
                 assert back.q[1] == pytest.approx(kappa - moment / EI, rel=1e-8)
@@ -221,7 +225,14 @@ def test_energy_of_a_branched_robot_in_motion():
     """What leaves kinetic, potential and stored energy is dissipated: by viscosity, dashpots and slip; nothing is won, and no false alarm."""
     system = lawful(1, "revolute").compile()
     q, _v, _a = state(system, 5, scale=0.2)
-    run = pl.simulate(system, 0.5, start=q, rtol=1e-6, atol=1e-8, output=np.concatenate([np.linspace(0, 0.02, 401), np.linspace(0.021, 0.5, 240)]))
+    run = pl.simulate(
+        system,
+        0.5,
+        start=q,
+        rtol=1e-6,
+        atol=1e-8,
+        output=np.concatenate([np.linspace(0, 0.02, 401), np.linspace(0.021, 0.5, 240)]),
+    )
     assert run.success
     assert not [text for text in run.warnings if "gained" in text]
     energy = run.energies().total

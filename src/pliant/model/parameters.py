@@ -229,7 +229,8 @@ def _numbers(name: str, value: Any, owner: Any, path: tuple[Any, ...], unit: str
             if isinstance(value, (tuple, np.ndarray, Pose))
             else _unit_of(value, key)
         )
-        yield from _numbers(below, child, value, (*path, key), own)
+        of = owner if isinstance(owner, Law) and isinstance(value, tuple) else value  # pairs of numbers of a law, too
+        yield from _numbers(below, child, of, (*path, key), own)
 
 
 def _unsettable(value: Any, key: Any, child: Any) -> bool:
