@@ -21,7 +21,7 @@ from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
-from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .model.actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
     Cylindrical,
@@ -61,6 +61,20 @@ from .model.rods.basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
+from .model.rods.laws import (
+    BoucWen,
+    Law,
+    Linear,
+    NeoHookean,
+    Plastic,
+    Polynomial,
+    PrandtlIshlinskii,
+    Prony,
+    Springpot,
+    UserLaw,
+    Yeoh,
+    compiled_law,
+)
 from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
@@ -90,6 +104,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ActiveStrain",
     "Actuation",
     "Align",
     "Along",
@@ -97,6 +112,7 @@ __all__ = [
     "Basis",
     "Batch",
     "BatchResult",
+    "BoucWen",
     "Box",
     "Branch",
     "Chebyshev",
@@ -141,7 +157,9 @@ __all__ = [
     "InverseDerivatives",
     "InverseMultiquadric",
     "Joint",
+    "Law",
     "Legendre",
+    "Linear",
     "LinearElements",
     "Linearization",
     "Link",
@@ -156,15 +174,20 @@ __all__ = [
     "Monomial",
     "Motion",
     "Motor",
+    "NeoHookean",
     "Obstacle",
     "Part",
     "PiecewiseConstant",
     "Planar",
+    "Plastic",
     "PointWrench",
+    "Polynomial",
     "Pose",
+    "PrandtlIshlinskii",
     "PrescribedMotion",
     "Prismatic",
     "ProjectedMatrices",
+    "Prony",
     "QuadraticElements",
     "Reach",
     "ReachableSet",
@@ -186,6 +209,7 @@ __all__ = [
     "SpecialPoint",
     "Sphere",
     "Spherical",
+    "Springpot",
     "StaticGradient",
     "Stepped",
     "Still",
@@ -198,8 +222,11 @@ __all__ = [
     "Track",
     "Tube",
     "Universal",
+    "UserLaw",
     "UserLoad",
+    "Yeoh",
     "batch",
+    "compiled_law",
     "compiled_load",
     "composite_matrices",
     "constant_strain",

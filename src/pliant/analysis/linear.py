@@ -19,6 +19,7 @@ from ..solve.stability import free_directions, name_directions, neutral_directio
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
 from ..system.dynamics import acceleration, acceleration_derivatives, residual_tangent
 from ..system.forces import free_rows, independent
+from ..system.laws import refuse_memory
 from ..system.many import slopes_many
 from .matrices import joint_brackets
 
@@ -146,6 +147,7 @@ def _state(
 ) -> tuple[Array, Array, Array, Array]:
     """Coordinates, velocities, inputs and further forces."""
     needs_system("this analysis", system)
+    refuse_memory(system, "linearisation, modes and static sensitivities:")
     if isinstance(state, Equilibrium):
         q = state.q
         inputs = state.u if u is None else system.inputs(u)

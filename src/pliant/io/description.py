@@ -19,7 +19,7 @@ __all__ = ["FAMILIES", "FILE", "FLUID", "NAMED", "schema"]
 
 # what a section holds: kinds of parts, each with a method add_… of `Robot`
 _LINKS = ("rod", "body")
-_ACTUATORS = ("tendon", "push_rod", "chamber", "stress", "motor", "motion")
+_ACTUATORS = ("tendon", "push_rod", "chamber", "stress", "active_strain", "motor", "motion")
 _LOADS = ("wrench", "distributed_wrench", "dipole", "magnet", "coil", "obstacle", "contact")
 
 
@@ -87,7 +87,7 @@ def _file(
     frames : mapping
         Named points of interest.
     actuators : mapping
-        Tendons, push rods, chambers, stresses, motors and prescribed motions by name.
+        Tendons, push rods, chambers, stresses, active strains, motors and prescribed motions by name.
     fluid : mapping
         The fluid around the robot.
     hydrodynamics : list

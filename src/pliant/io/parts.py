@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from ..model.fluid import Flow, Hydrodynamics
 from ..model.joints import Fixed, Joint, Restraint
 from ..model.rods.basis import Basis, Custom, Legendre
+from ..model.rods.laws import Law, Rubber, UserLaw
 from ..model.rods.sections import Composite, Material, Part, Section
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
@@ -30,6 +31,7 @@ __all__ = [
     "FLOW",
     "HYDRODYNAMICS",
     "JOINT",
+    "LAW",
     "LOOP_JOINT",
     "MATERIAL",
     "MATERIAL_OR_NAME",
@@ -139,6 +141,17 @@ class _Terms(Kind):
 
 _RATIO = Number()
 TERMS = _Terms()  # the coordinates that a coupling ties together
+
+# ---------------------------------------------------------------- laws of rods
+
+_LAW = Parts(Law, what="law", only=lambda cls: cls not in (Rubber, UserLaw))  # a base, and functions
+LAW = Whichever(
+    ListOf(_LAW),
+    _LAW,
+    lambda place: place.is_list,
+    lambda value: isinstance(value, (tuple, list)) and len(value) != 1,
+    "a law such as {type: NeoHookean}, or a list of laws",
+)
 
 # ---------------------------------------------------------------- strains and their bases
 

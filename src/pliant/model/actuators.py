@@ -15,7 +15,7 @@ from .links import Frame
 from .routing import Along
 from .validate import choice, finite, flag, integer, non_negative, positive, vector
 
-__all__ = ["InternalStress", "Motor", "Negative", "PrescribedMotion", "Stop", "Stretch", "Tendon"]
+__all__ = ["ActiveStrain", "InternalStress", "Motor", "Negative", "PrescribedMotion", "Stop", "Stretch", "Tendon"]
 
 Array = NDArray[np.float64]
 Stretch = Along | Frame
@@ -282,3 +282,33 @@ class InternalStress:
             rows = [vector(f"stress(X={x:g})", self.stress(float(x)), (6,), hint=hint) for x in X]
             return np.array(rows).reshape(-1, 6)
         return np.tile(vector("stress", self.stress, (6,), hint=hint), (len(X), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveStrain:
+    """A strain that an active material takes by itself, scaled by the input of its name: stress is that of ``ξ − ξ* − u p(X)``.
+
+    So act dielectric elastomers, shape memory, swelling, pneumatic muscles within a wall. With what the rod has of other laws see docs/laws.md.
+
+    Parameters
+    ----------
+    rod : str
+    strain : array (6,) or function of X
+        p: torsion, bending about y and z [rad/m], stretch, shear along y and z [–] for an input of one; zero in strains that are not free.
+    """
+
+    rod: str
+    strain: ArrayLike | Callable[[float], ArrayLike]
+    input_unit: ClassVar[str] = "–"  # a factor
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        self.at(np.linspace(0.0, 1.0, 5))
+
+    def at(self, X: Array) -> Array:
+        """The strain at points X, (m, 6)."""
+        hint = "Give six finite numbers (torsion, bending y, z, stretch, shear y, z), or a function of X in [0, 1] that returns them."
+        if callable(self.strain):
+            rows = [vector(f"strain(X={x:g})", self.strain(float(x)), (6,), hint=hint) for x in X]
+            return np.array(rows).reshape(-1, 6)
+        return np.tile(vector("strain", self.strain, (6,), hint=hint), (len(X), 1))

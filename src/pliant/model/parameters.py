@@ -17,6 +17,7 @@ from .joints import Joint
 from .links import Body, Frame, Rod
 from .loops import Coupling
 from .pose import Pose
+from .rods.laws import Law
 from .rods.sections import Composite, Stepped
 from .rods.sections import Part as SectionPart
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
@@ -59,6 +60,12 @@ _UNITS: dict[str | tuple[str, str], str] = {
     ("Contact", "damping"): "s/m",
     ("Magnet", "moment"): "A m²",
     ("Coil", "turns"): "–",
+    **dict.fromkeys([("Yeoh", "c2"), ("Yeoh", "c3")], "Pa"),
+    **dict.fromkeys([("Prony", "tau"), ("Springpot", "time")], "s"),
+    ("Springpot", "band"): "rad/s",
+    **dict.fromkeys([("Prony", "g"), ("BoucWen", "beta"), ("Plastic", "hardening")], "–"),
+    **dict.fromkeys([("Plastic", "torsion"), ("Plastic", "bending")], "N m"),
+    ("Plastic", "stretch"): "N",
     ("PointWrench", "force"): "N",
     ("PointWrench", "moment"): "N m",
     ("DistributedWrench", "force"): "N/m",
@@ -206,6 +213,10 @@ def _labels(entries: list[Any], owner: Any) -> list[str]:
         return [entry.name for entry in entries]
     if len(entries) == 1:
         return [""]
+    if isinstance(owner, Law):
+        return [str(k) for k in range(len(entries))]
+    if all(isinstance(entry, Law) for entry in entries):
+        return [type(entry).__name__ for entry in entries]
     if all(_is_number(entry) for entry in entries):
         names = {2: ("base", "tip"), 3: ("x", "y", "z"), 6: STRAIN_NAMES}.get(len(entries))
         if names is not None:
@@ -229,7 +240,8 @@ def _numbers(name: str, value: Any, owner: Any, path: tuple[Any, ...], unit: str
             if isinstance(value, (tuple, np.ndarray, Pose, Stepped))
             else _unit_of(value, key)
         )
-        yield from _numbers(below, child, value, (*path, key), own)
+        of = owner if isinstance(owner, Law) and isinstance(value, tuple) else value  # pairs of numbers of a law, too
+        yield from _numbers(below, child, of, (*path, key), own)
 
 
 def _unsettable(value: Any, key: Any, child: Any) -> bool:

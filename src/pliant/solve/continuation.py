@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..model.validate import choice, finite
 from ..system import Inputs, System, needs_system
+from ..system.laws import refuse_memory
 from .branch import Branch
 from .equilibrium import Equilibrium
 from .path_loading import Design, Driving, Load, Loading, force_vector, held_coordinate, prescribed_coordinate
@@ -130,6 +131,7 @@ def trace_equilibria(
     bifurcation at 2.4674 N
     """
     needs_system("trace_equilibria", system)
+    refuse_memory(system, "trace_equilibria")
     if system.held_tendons:
         names = ", ".join(map(repr, system.held_tendons))
         raise ValueError(

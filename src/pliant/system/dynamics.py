@@ -16,6 +16,7 @@ from ..kernels.solve.newton import CONVERGED
 from ..model.validate import choice
 from .core import Array, Core, Inputs
 from .forces import actuation_matrix, closure, drift, free_rows, independent
+from .laws import forces_of_laws, has_laws
 from .many import linear_many
 from .workspace import AS_DESCRIBED, Given, Workspace
 
@@ -122,12 +123,17 @@ def mass_matrix(system: Core, q: ArrayLike) -> Array:
     return out[0]
 
 
-def elastic(system: Core, q: ArrayLike, *, tangent: bool = False) -> tuple[Array, float, Array]:
-    """Elastic forces (nv,), energy, and if asked for ∂/∂q (nv, nv)."""
+def elastic(
+    system: Core, q: ArrayLike, u: Inputs = None, memory: ArrayLike | None = None, *, tangent: bool = False
+) -> tuple[Array, float, Array]:
+    """Elastic forces (nv,) with those of laws of rods at rest, energy, and if asked for ∂/∂q (nv, nv)."""
     out, scratch = np.empty((2, system.nv))
     K = np.zeros((system.nv if tangent else 0, system.nv))
     with system.borrow() as space:
         energy = internal.elastic_forces(system._internal, system.check_q(q), out, scratch, space.work.spring, K)
+    if has_laws(system):
+        more = forces_of_laws(system, system.check_q(q), None, u, memory, tangents=tangent)
+        return out + more.force, float(energy) + more.energy, K + more.dq if tangent else K
     return out, float(energy), K
 
 
