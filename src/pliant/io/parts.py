@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any
 
+from ..model.bearings import Characteristic
 from ..model.fluid import Flow, Hydrodynamics
 from ..model.joints import Fixed, Joint, Restraint
 from ..model.rods.basis import Basis, Custom, Legendre
@@ -26,6 +27,7 @@ from .source import FAILED, Document, Place, suggestion
 __all__ = [
     "BASIS",
     "BODY_SHAPE",
+    "CHARACTERISTIC",
     "COEFFICIENT",
     "FLOW",
     "HYDRODYNAMICS",
@@ -139,6 +141,14 @@ class _Terms(Kind):
 
 _RATIO = Number()
 TERMS = _Terms()  # the coordinates that a coupling ties together
+
+CHARACTERISTIC = Whichever(
+    Record("Characteristic", Characteristic),
+    Numbers((-1,)),
+    lambda place: place.is_mapping,
+    lambda value: isinstance(value, Characteristic),
+    "a table {x: […], values: […]}, or coefficients of a polynomial in rising powers",
+)
 
 # ---------------------------------------------------------------- strains and their bases
 
