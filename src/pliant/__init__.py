@@ -22,6 +22,7 @@ from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
 from .model.actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .model.bearings import Backlash, Characteristic, JointFriction, JointSpring
 from .model.fluid import Fluid, Hydrodynamics
 from .model.joints import (
     Cylindrical,
@@ -109,12 +110,14 @@ __all__ = [
     "Align",
     "Along",
     "Annulus",
+    "Backlash",
     "Basis",
     "Batch",
     "BatchResult",
     "BoucWen",
     "Box",
     "Branch",
+    "Characteristic",
     "Chebyshev",
     "Circle",
     "Coil",
@@ -157,6 +160,8 @@ __all__ = [
     "InverseDerivatives",
     "InverseMultiquadric",
     "Joint",
+    "JointFriction",
+    "JointSpring",
     "Law",
     "Legendre",
     "Linear",

@@ -31,6 +31,7 @@ from .kinds import Choice, Flag, Kind, ListOf, Name, Number, Numbers, Text, Whic
 from .parts import (
     BASIS,
     BODY_SHAPE,
+    CHARACTERISTIC,
     COEFFICIENT,
     JOINT,
     LAW,
@@ -109,6 +110,10 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "add_motor": {"link": _LINK_OR_LOOP},
     "add_stop": {"link": _LINK_OR_LOOP},
     "add_motion": {"link": _LINK_OR_LOOP},
+    "add_friction": {"link": _LINK_OR_LOOP},
+    "add_spring": {"link": _LINK_OR_LOOP, "torque": CHARACTERISTIC},
+    "add_backlash": {"terms": TERMS},
+    "Characteristic": {"x": _LIST, "values": _LIST},
     "add_stress": {"rod": _ROD, "stress": Function((6,))},
     "add_wrench": {"force": _VECTOR, "moment": _VECTOR},
     "add_distributed_wrench": {"rod": _ROD, "force": _FORCE, "moment": _FORCE},

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any
 
+from ..model.bearings import Characteristic
 from ..model.fluid import Flow, Hydrodynamics
 from ..model.joints import Fixed, Joint, Restraint
 from ..model.rods.basis import Basis, Custom, Legendre
@@ -27,6 +28,7 @@ from .source import FAILED, Document, Place, suggestion
 __all__ = [
     "BASIS",
     "BODY_SHAPE",
+    "CHARACTERISTIC",
     "COEFFICIENT",
     "FLOW",
     "HYDRODYNAMICS",
@@ -151,6 +153,16 @@ LAW = Whichever(
     lambda place: place.is_list,
     lambda value: isinstance(value, (tuple, list)) and len(value) != 1,
     "a law such as {type: NeoHookean}, or a list of laws",
+)
+
+# ---------------------------------------------------------------- springs of joints
+
+CHARACTERISTIC = Whichever(
+    Record("Characteristic", Characteristic),
+    Numbers((-1,)),
+    lambda place: place.is_mapping,
+    lambda value: isinstance(value, Characteristic),
+    "a table {x: […], values: […]}, or coefficients of a polynomial in rising powers",
 )
 
 # ---------------------------------------------------------------- strains and their bases

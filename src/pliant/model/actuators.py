@@ -13,7 +13,7 @@ from .cost import check_pieces
 from .joints import Joint
 from .links import Frame
 from .routing import Along
-from .validate import choice, finite, flag, integer, non_negative, positive, vector
+from .validate import choice, finite, flag, integer, interval, non_negative, positive, vector
 
 __all__ = ["ActiveStrain", "InternalStress", "Motor", "Negative", "PrescribedMotion", "Stop", "Stretch", "Tendon"]
 
@@ -226,6 +226,9 @@ class Stop:
         k [N m/rad or N/m] of ``f = k x (1 + c ẋ)`` for the overshoot x.
     dissipation : float
         c [s/rad or s/m]; the force never pulls back (Hunt and Crossley).
+    restitution : float, optional
+        Ratio of the rates after and before an impact, 0 to 1, instead of `dissipation`: c follows from the rate of each impact. Impacts slower than 1e-3 rad/s or m/s
+        are damped as those of that rate.
     """
 
     link: str
@@ -234,10 +237,16 @@ class Stop:
     upper: float = np.inf
     stiffness: float = 0.0
     dissipation: float = 0.0
+    restitution: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
         object.__setattr__(self, "dof", integer("dof", self.dof))
+        if self.restitution is not None:
+            value = interval("restitution", self.restitution, 0.0, 1.0, hint="1 is an elastic impact.")
+            object.__setattr__(self, "restitution", value)
+            if self.dissipation:
+                raise ValueError(f"dissipation = {self.dissipation!r} and restitution = {value!r}: give one of them.")
         object.__setattr__(
             self, "stiffness", positive("stiffness", self.stiffness, hint="N m/rad or N/m beyond the ends.")
         )

@@ -32,6 +32,7 @@ __all__ = [
     "add_stress",
     "add_tendon",
     "check_line",
+    "joint_dof",
 ]
 
 _ON_SURFACE = (
@@ -361,7 +362,7 @@ def add_motor(
     -0.467 rad
     """
     self._check_name(name)
-    target, joint, dof = _joint_dof(self, "motor", name, link, dof)
+    target, joint, dof = joint_dof(self, "motor", name, link, dof)
     if joint.group is not None and control == "position":
         raise ValueError(f"motor {name!r}: a {joint.group.name} joint has no single angle to hold; use 'torque'.")
     try:
@@ -381,6 +382,7 @@ def add_stop(
     upper: float = np.inf,
     stiffness: float,
     dissipation: float = 0.0,
+    restitution: float | None = None,
 ) -> Stop:
     """Limit a coordinate of the joint of a link, or of a loop, by a stiff spring beyond the ends of its range.
 
@@ -391,7 +393,7 @@ def add_stop(
         The link whose joint it is, or the name of a loop.
     dof : int or str
         Number or name of the joint's degree of freedom.
-    lower, upper, stiffness, dissipation
+    lower, upper, stiffness, dissipation, restitution
         See `Stop`.
 
     Examples
@@ -407,11 +409,11 @@ def add_stop(
     0.5004 rad
     """
     self._check_name(name)
-    target, joint, index = _joint_dof(self, "stop", name, link, dof)
+    target, joint, index = joint_dof(self, "stop", name, link, dof)
     if joint.group is not None:
         raise ValueError(f"stop {name!r}: a {joint.group.name} joint has no single coordinate that could be limited.")
     try:
-        self.stops[name] = Stop(target, index, lower, upper, stiffness, dissipation)
+        self.stops[name] = Stop(target, index, lower, upper, stiffness, dissipation, restitution)
     except (TypeError, ValueError) as error:
         raise type(error)(f"stop {name!r}: {error}") from None
     return self.stops[name]
@@ -440,7 +442,7 @@ def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | Non
     21.62 N
     """
     self._check_name(name)
-    target, joint, index = _joint_dof(self, "motion", name, link, 0 if dof is None else dof)
+    target, joint, index = joint_dof(self, "motion", name, link, 0 if dof is None else dof)
     if dof is not None and joint.group is not None:
         raise ValueError(f"motion {name!r}: a {joint.group.name} joint is prescribed as a whole; leave out dof.")
     if joint.group is not None and target in self.loops:
@@ -456,7 +458,7 @@ def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | Non
     return motion
 
 
-def _joint_dof(self: Robot, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[str, Joint, int]:
+def joint_dof(self: Robot, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[str, Joint, int]:
     """The name of a link or loop, its joint, and the number of one of the joint's degrees of freedom."""
     target = link.name if isinstance(link, Link) else link
     if not isinstance(target, str):

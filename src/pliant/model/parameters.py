@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .bearings import Characteristic, JointSpring
 from .joints import Joint
 from .links import Body, Frame, Rod
 from .loops import Coupling
@@ -70,7 +71,9 @@ _UNITS: dict[str | tuple[str, str], str] = {
     ("PointWrench", "moment"): "N m",
     ("DistributedWrench", "force"): "N/m",
     ("DistributedWrench", "moment"): "N m/m",
-    **dict.fromkeys([("Rod", "inertia"), ("Coupling", "offset")], ""),
+    **dict.fromkeys(
+        [("Rod", "inertia"), ("Coupling", "offset"), ("JointFriction", "stiction"), ("JointFriction", "slip_speed")], ""
+    ),
 }
 _RESISTANCE = {"stiffness": {"rad": "N m/rad", "m": "N/m"}, "damping": {"rad": "N m s/rad", "m": "N s/m"}}
 
@@ -169,6 +172,9 @@ def _children(value: Any, owner: Any) -> Iterator[tuple[str, Any, Any]]:
         for k, (link, dof, ratio) in enumerate(value.terms):
             yield f"ratio.{link}" if links.count(link) == 1 else f"ratio.{link}.{dof}", k, ratio
         yield "offset", "offset", value.offset
+        yield from ((f.name, f.name, getattr(value, f.name)) for f in fields(value)[2:])  # of backlash
+    elif isinstance(value, Characteristic):
+        yield "", "values", value.values
     elif isinstance(value, Composite):
         yield "", "parts", value.parts
     elif isinstance(value, SectionPart):
@@ -207,6 +213,8 @@ def _labels(entries: list[Any], owner: Any) -> list[str]:
     """Names of the entries of a tuple or vector."""
     if isinstance(owner, Joint):
         return list(owner.dof_names if len(entries) == owner.nv else owner.coordinate_names)
+    if isinstance(owner, (Characteristic, JointSpring)):
+        return [str(k) for k in range(len(entries))]
     if isinstance(owner, SectionPart):
         return ["y", "z"]
     if entries and all(isinstance(entry, SectionPart) for entry in entries):

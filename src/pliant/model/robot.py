@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .bearings import Backlash, JointFriction, JointSpring, add_backlash, add_friction, add_spring
 from .cost import check_robot
 from .driven import (
     add_active_strain,
@@ -60,6 +61,7 @@ _NAMED = (
     "tendons",
     "motors",
     "stops",
+    "bearings",
     "motions",
     "stresses",
     "active_strains",
@@ -108,6 +110,7 @@ class Robot:
         self.tendons: dict[str, Tendon] = {}
         self.motors: dict[str, Motor] = {}
         self.stops: dict[str, Stop] = {}
+        self.bearings: dict[str, JointFriction | JointSpring | Backlash] = {}
         self.motions: dict[str, PrescribedMotion] = {}
         self.stresses: dict[str, InternalStress] = {}
         self.active_strains: dict[str, ActiveStrain] = {}
@@ -128,6 +131,7 @@ class Robot:
     add_tendon, add_push_rod, add_chamber = add_tendon, add_push_rod, add_chamber
     add_stress, add_motor, add_stop, add_motion = add_stress, add_motor, add_stop, add_motion
     add_active_strain = add_active_strain
+    add_friction, add_spring, add_backlash = add_friction, add_spring, add_backlash
     add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
     add_magnet, add_coil = add_magnet, add_coil
     set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics

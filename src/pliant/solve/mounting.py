@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
+from ..kernels.layout import STATIC
 from ..system import Given, System
 from ..system.forces import closure, free_rows, independent
 from .balance import ROUNDING, measure, static_tangent
@@ -28,13 +29,15 @@ class MountOptions(NamedTuple):
     iterations: int
     stable: bool  # whether it should be
     gravity: float = 1.0  # factor on gravity
+    memory: Array | None = None  # (nz,) internal variables at the start, if they count
+    since: Array | None = None  # (nq,) the start
 
 
 class _Rows:
     """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
 
-    def __init__(self, system: System, moved: MotionSet, gravity: float = 1.0) -> None:
-        self.system, self.gravity = system, gravity
+    def __init__(self, system: System, moved: MotionSet, options: MountOptions) -> None:
+        self.system, self.options = system, options
         lengths = moved.lengths_at(0.0)
         self.loops = len(system.loop_rows)
         self.told = moved.told_at(0.0)
@@ -57,7 +60,9 @@ class _Rows:
 
     def put(self, force: Array, u: Array) -> tuple[Array, Given]:
         """The inputs with the tensions, and what acts with the forces of loops."""
-        given = Given(force[: self.loops], self.gravity)
+        given = Given(force[: self.loops], self.options.gravity)
+        if self.options.memory is not None:
+            given = given._replace(memory=self.options.memory, lag=STATIC, since=self.options.since)
         if not self.tendons:
             return u, given
         u = u.copy()
@@ -70,7 +75,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
     """
-    rows = _Rows(system, moved, options.gravity)
+    rows = _Rows(system, moved, options)
     open_by, _G = rows(q)
     state = _State(q, np.zeros(len(open_by)))
     s, step = 0.0, 1.0

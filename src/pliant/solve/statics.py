@@ -17,7 +17,7 @@ from ..kernels.solve.statics import CLEAR
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
 from ..system.dynamics import LinearSolver, static_storage
-from ..system.forces import independent
+from ..system.forces import closure, independent
 from .balance import ROUNDING, Balance, measure, static_tangent
 from .crush import find_crush
 from .equilibrium import Equilibrium
@@ -39,6 +39,7 @@ _REASONS = {
     int(EXHAUSTED): "the iterations ran out; raise `iterations` or use load_steps",
     int(NOT_FINITE): "the residual is not finite; the start or the inputs contain NaN or overflow",
 }
+CLOSED = 1e-8  # m, rad: loops that are open by less are closed
 SPATIAL = 1e-3  # of the length: errors of the points along rods that are worth a warning
 _MODES = (
     1000  # degrees of freedom up to which the modes of a stiffness are worth their time where Newton's method fails
@@ -126,7 +127,11 @@ def solve_statics(
     memory = touching(system, q0, inputs, initial_memory(system, start))
     problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable, memory=memory, since=q0.copy())
     if system.loop_rows:
-        found = mount(system, q0, inputs, forces, MountOptions(tolerance, iterations, stable), moved)
+        options = MountOptions(tolerance, iterations, stable)
+        if system.nz and _is_closed(system, q0, moved):
+            problem = replace(problem, sticks=True)
+            options = options._replace(memory=memory, since=q0.copy())
+        found = mount(system, q0, inputs, forces, options, moved)
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
     else:
@@ -136,22 +141,31 @@ def solve_statics(
     return found if rough is None else replace(found, warnings=(*found.warnings, rough))
 
 
+def _is_closed(system: System, q: Array, moved: MotionSet) -> bool:
+    """Whether loops are closed at the start, so that what sticks there is not torn off by mounting."""
+    values, _G, _rates = closure(system, q, None, moved.told_at(0.0))
+    return bool(np.abs(values).max(initial=0.0) < CLOSED)
+
+
 def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
     """With what loads remember in an equilibrium."""
     system = problem.system
     if not system.nz:
         return found
-    if system.loop_rows:
-        text = "Friction that sticks and other internal variables were left out: statics of robots with loops do not know them."
+    if system.loop_rows and not problem.sticks:
+        text = (
+            "Friction that sticks and other internal variables were left out, since the loops were open at the start: solve once, and again from "
+            "there (start=), for friction that holds it where it is."
+        )
         return replace(
             found, memory=touching(system, found.q, found.u, np.zeros(system.nz)), warnings=(*found.warnings, text)
         )
     with system.borrow() as space:
-        system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=problem.given, space=space)
-        acts = problem.given
-        assert acts.since is not None
-        assert acts.memory is not None
-        return replace(found, memory=space.work.kept.copy(), since=acts.since, before=acts.memory)
+        given = problem.given._replace(multipliers=found.multipliers if system.loop_rows else None)
+        system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=given, space=space)
+        assert given.since is not None
+        assert given.memory is not None
+        return replace(found, memory=space.work.kept.copy(), since=given.since, before=given.memory)
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
@@ -203,6 +217,7 @@ class Problem:
     share: float = 1.0  # of all constant loads, gravity too
     memory: Array | None = None  # (nz,) internal variables at the start
     since: Array | None = None  # (nq,) the start
+    sticks: bool = False  # whether internal variables count though there are loops
 
     @property
     def given(self) -> Given:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...model.robot import Robot
 from ...model.units import Input
 from ..family import Family
+from .bearings import BEARINGS
 from .contact import CONTACT
 from .efforts import EFFORTS
 from .laws import LAWS
@@ -18,7 +19,19 @@ from .wrenches import WRENCHES
 
 __all__ = ["FAMILIES", "families_of", "inputs_of"]
 
-FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, MAGNETS, WATER, CONTACT, USER, LOOPS, TUBES, LAWS)
+FAMILIES: tuple[Family, ...] = (
+    TENDONS,
+    EFFORTS,
+    WRENCHES,
+    MAGNETS,
+    WATER,
+    CONTACT,
+    USER,
+    LOOPS,
+    TUBES,
+    BEARINGS,
+    LAWS,
+)
 
 
 def families_of(robot: Robot) -> tuple[Family, ...]:

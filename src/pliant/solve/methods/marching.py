@@ -439,11 +439,13 @@ class Marching(Integrator):
                 f"Contact may have been stepped over: from t = {self._p[slots.MARCH_LEAP_T]:.6g} s on, points move by up to {leap:.3g} m in one step, "
                 f"which is more than the thinnest obstacle ({self._p[slots.MARCH_THIN]:.3g} m). Use a smaller max_step."
             )
-        if self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback:
+        many = self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback
+        if many and not self.system.nz:  # what sticks and slips has kinks, for which that form is the right one
+            touches = "bearings" in self.system._assembly.loading.present or self.system._robot.stops
+            cause = "the mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod)"
             out.append(
-                f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because the "
-                "mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod). The tolerances are met "
-                "all the same."
+                f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because "
+                f"{'parts of it touch and let go' if touches else cause}. The tolerances are met all the same."
             )
         return out
 
