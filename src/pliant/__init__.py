@@ -71,6 +71,7 @@ from .model.user import UserLoad, compiled_load
 from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
 from .solve.continuation import trace_equilibria
+from .solve.control import PID, Controller, Lag, Observer, Sampled, Sensor
 from .solve.equilibrium import Equilibrium
 from .solve.methods import Integrator
 from .solve.motion import Motion
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "PID",
     "Actuation",
     "Align",
     "Along",
@@ -107,6 +109,7 @@ __all__ = [
     "ConstrainedMotion",
     "Contact",
     "Contacts",
+    "Controller",
     "Coupling",
     "Custom",
     "CustomSection",
@@ -140,6 +143,7 @@ __all__ = [
     "InverseDerivatives",
     "InverseMultiquadric",
     "Joint",
+    "Lag",
     "Legendre",
     "LinearElements",
     "Linearization",
@@ -155,6 +159,7 @@ __all__ = [
     "Monomial",
     "Motion",
     "Motor",
+    "Observer",
     "Obstacle",
     "PiecewiseConstant",
     "Planar",
@@ -176,6 +181,8 @@ __all__ = [
     "Rollout",
     "RolloutError",
     "Rows",
+    "Sampled",
+    "Sensor",
     "Signal",
     "Skate",
     "Slot",
