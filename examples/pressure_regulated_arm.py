@@ -4,8 +4,7 @@ A silicone arm with two chambers, above and below its axis, hangs from the ceili
 and asks for a pressure difference; each valve follows its command with a time constant of 50 ms. The same law is then a digital one:
 sampled at 100 Hz and held, steps end at the instants. Law, integral and valves are integrated with the arm.
 
-Sampled at 100 Hz the arm follows the continuous loop to a fraction of a degree. The slower the law is sampled, the more it overshoots; at 5 Hz it
-never settles.
+Sampled at 100 Hz the arm follows the continuous loop closely; at 20 Hz the same gains let it swing up until it never settles.
 """
 
 import numpy as np
@@ -16,7 +15,7 @@ from pliant.viz.style import legend, panels
 
 VALVE = 0.05  # s
 BIAS = 15e3  # Pa in both chambers
-KP, KI, KD = 25e3, 120e3, 2.5e3  # Pa/rad, Pa/(rad s), Pa s/rad
+KP, KI, KD = 5e3, 80e3, 8e3  # Pa/rad, Pa/(rad s), Pa s/rad
 TARGET = pl.Signal([0.0, 0.5, 2.5], [0.0, 0.6, -0.3], kind="hold")  # rad
 DURATION = 5.0
 
@@ -29,8 +28,8 @@ def build() -> pl.System:
         offset=pl.rotate("y", np.pi / 2),  # downwards
         length=0.25,
         section=pl.Circle(0.02),
-        material=pl.Material(young=0.15e6, poisson=0.49, density=1070, viscosity=600),
-        strains=pl.Strains.kirchhoff(3),
+        material=pl.Material(young=0.15e6, poisson=0.49, density=1070, viscosity=2000),
+        strains=pl.Strains(bending_y=3),  # in one plane
     )
     robot.add_chamber("front", arm, area=1.5e-4, z=0.012)
     robot.add_chamber("back", arm, area=1.5e-4, z=-0.012)
@@ -77,7 +76,6 @@ def runs() -> tuple[pl.System, dict[str, pl.Result]]:
         "continuous": continuous(),
         "100 Hz": sampled(system, 0.01),
         "20 Hz": sampled(system, 0.05),
-        "5 Hz": sampled(system, 0.2),
     }
     found = {name: pl.simulate(system, DURATION, start=start, u=u, output=0.01) for name, u in laws.items()}
     for name, run in found.items():
@@ -100,7 +98,7 @@ def figures(run: tuple[pl.System, dict[str, pl.Result]]) -> dict[str, object]:
     axes[0].step(TARGET.t + (DURATION,), np.degrees([*TARGET.values, TARGET.values[-1]]), "k:", where="post", lw=1)
     axes[0].set(xlabel="t [s]", ylabel="angle of the tip [°]", ylim=(-60, 80))
     legend(axes[0])
-    for name in ("continuous", "20 Hz"):
+    for name in ("continuous", "100 Hz"):
         result = found[name]
         axes[1].plot(result.t, result.u[:, system.input_names.index("back")] / 1e3, label=f"back, {name}", lw=1)
     axes[1].set(xlabel="t [s]", ylabel="pressure [kPa]")
@@ -125,10 +123,14 @@ def check() -> None:
     system, found = runs()
     angle = {name: angles(system, run) for name, run in found.items()}
     smooth = found["continuous"]
-    assert abs(angle["continuous"][-1] + 0.3) < np.radians(0.1)
+    assert abs(angle["continuous"][-1] + 0.3) < np.radians(1.0)
     assert np.abs(angle["100 Hz"] - angle["continuous"]).max() < np.radians(3)
-    assert overshoot(angle["continuous"], smooth.t) < overshoot(angle["20 Hz"], smooth.t)
-    assert np.abs(angle["5 Hz"][smooth.t > 4.5] + 0.3).max() > np.radians(5)
+    assert (
+        overshoot(angle["continuous"], smooth.t)
+        < overshoot(angle["100 Hz"], smooth.t)
+        < overshoot(angle["20 Hz"], smooth.t)
+    )
+    assert np.abs(angle["20 Hz"][smooth.t > 4.5] + 0.3).max() > np.radians(20)
     # the valve: u(t) from its command by quadrature of the integral form of its equation
     back = smooth.u[:, system.input_names.index("back")]
     names = list(smooth.control_names)

@@ -90,8 +90,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "PID",
+__all__ = [  # noqa: RUF022 (in plain order)
     "Actuation",
     "Align",
     "Along",
@@ -161,6 +160,7 @@ __all__ = [
     "Motor",
     "Observer",
     "Obstacle",
+    "PID",
     "PiecewiseConstant",
     "Planar",
     "PointWrench",

@@ -7,12 +7,13 @@ from .part import Bound, Part, Slopes
 from .pid import PID
 from .sampled import Sampled
 from .sensor import Sensor
-from .together import bind_inputs, has_controller, implicit_states
+from .together import ImplicitStates, bind_inputs, has_controller
 
 __all__ = [
     "PID",
     "Bound",
     "Controller",
+    "ImplicitStates",
     "Lag",
     "Observer",
     "Part",
@@ -21,5 +22,4 @@ __all__ = [
     "Slopes",
     "bind_inputs",
     "has_controller",
-    "implicit_states",
 ]

@@ -13,7 +13,7 @@ from ...model.validate import unknown_name
 from ...system import System
 from .part import Bound, Part, Place, Slopes, bind
 
-__all__ = ["bind_inputs", "has_controller", "implicit_states"]
+__all__ = ["ImplicitStates", "bind_inputs", "has_controller"]
 
 Array = NDArray[np.float64]
 _ITERATIONS = 30
@@ -95,20 +95,39 @@ class _Several(Bound):
         return np.concatenate([np.zeros(0), *states])
 
 
-def implicit_states(control: Bound, t: float, side: int, before: Array, lag: float, q: Array, v: Array) -> Array | None:
-    """x = before + lag f(t, x, q, v), by Newton's iteration; None if it does not converge."""
-    x = before.copy()
-    if not len(x) or lag == 0.0:
-        return x
-    last = np.inf
-    for _ in range(_ITERATIONS):
-        gap = before + lag * control.rate(t, side, x, q, v) - x
-        move = np.linalg.solve(np.eye(len(x)) - lag * control.rate_slope(t, side, x, q, v), gap)
-        if not np.all(np.isfinite(move)):
-            return None
-        x = x + move
-        size = float(np.max(np.abs(move) / (np.abs(x) + control.size)))
-        if size <= 1e-14 or (size <= 1e-9 and size >= 0.5 * last):
-            return x
-        last = size
-    return None
+class ImplicitStates:
+    """x = before + lag f(t, x, q, v), by Newton's iteration with a derivative that is kept as long as it serves."""
+
+    def __init__(self, control: Bound) -> None:
+        self.control = control
+        self._slope: Array | None = None
+
+    def __call__(self, t: float, side: int, before: Array, lag: float, q: Array, v: Array) -> Array | None:
+        """The states (n,); None if the iteration does not converge."""
+        if not len(before) or lag == 0.0:
+            return before.copy()
+        if self._slope is not None:
+            x = self._iterate(t, side, before, lag, q, v, keep=True)
+            if x is not None:
+                return x
+        return self._iterate(t, side, before, lag, q, v, keep=False)
+
+    def _iterate(
+        self, t: float, side: int, before: Array, lag: float, q: Array, v: Array, *, keep: bool
+    ) -> Array | None:
+        control, x, last = self.control, before.copy(), np.inf
+        for _ in range(_ITERATIONS):
+            if not keep:
+                self._slope = control.rate_slope(t, side, x, q, v)
+            gap = before + lag * control.rate(t, side, x, q, v) - x
+            move = np.linalg.solve(np.eye(len(x)) - lag * np.asarray(self._slope), gap)
+            if not np.all(np.isfinite(move)):
+                return None
+            x = x + move
+            size = float(np.max(np.abs(move) / (np.abs(x) + control.size)))
+            if size <= 1e-14 or (size <= 1e-9 and size >= 0.5 * last):
+                return x
+            if keep and size > 0.1 * last:
+                return None
+            last = size
+        return None

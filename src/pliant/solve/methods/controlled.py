@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...kernels import slots
 from ...kernels.solve.tape import Tape
-from ..control import Bound, implicit_states
+from ..control import Bound, ImplicitStates
 from .integrator import Problem
 from .tableau import Tableau
 
@@ -40,6 +40,7 @@ class ControlledStages:
         self._tolerances, self._tableau = (problem.rtol, problem.atol), tableau
         self.control: Bound = problem.drive.control
         self._own = slice(self.system.nz, self.system.nz + self.control.count)
+        self._implicit = ImplicitStates(self.control)
         self._size = np.zeros(self.control.count)
 
     def _side(self, i: int) -> int:
@@ -56,7 +57,7 @@ class ControlledStages:
         before = tape.memory[0, own] + h * (tape.tableau[i, :i] @ tape.flow[:i, own])
         lag = h * float(tape.tableau[i, i])
         t, q, v = float(tape.times[i]), tape.q[i], tape.v[i]
-        x = implicit_states(self.control, t, self._side(i), before, lag, q, v)
+        x = self._implicit(t, self._side(i), before, lag, q, v)
         if x is None:
             return None
         tape.memory[i, own] = x
