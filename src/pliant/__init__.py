@@ -23,6 +23,7 @@ from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.fluid import Fluid, Hydrodynamics
+from .model.gas import Gas
 from .model.joints import (
     Cylindrical,
     Distance,
@@ -130,6 +131,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Fourier",
     "Frame",
     "Free",
+    "Gas",
     "Gaussian",
     "Gradient",
     "HalfSpace",

@@ -211,7 +211,7 @@ class Drive:
             out = np.tile(program.constant, (m, 1))
             if not len(program.entry) or evaluate_rows(*self._packed, times, out) == GOOD:
                 return out[:, :nu], out[:, nu:]
-        rows = [self(t, *state, control=x) for t, *state, x in zip(times.tolist(), q, v, control)]
+        rows = [self(t, a, b, 0, x) for t, a, b, x in zip(times.tolist(), q, v, control)]
         u, tau = (np.array(part).reshape(m, -1) for part in zip(*rows))
         return u, tau
 

@@ -7,6 +7,7 @@ from ...model.units import Input
 from ..family import Family
 from .contact import CONTACT
 from .efforts import EFFORTS
+from .gas import GASES
 from .loops import LOOPS
 from .magnets import MAGNETS
 from .tendons import TENDONS
@@ -17,7 +18,7 @@ from .wrenches import WRENCHES
 
 __all__ = ["FAMILIES", "families_of", "inputs_of"]
 
-FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, MAGNETS, WATER, CONTACT, USER, LOOPS, TUBES)
+FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, MAGNETS, WATER, CONTACT, USER, LOOPS, TUBES, GASES)
 
 
 def families_of(robot: Robot) -> tuple[Family, ...]:

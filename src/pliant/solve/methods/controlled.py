@@ -90,7 +90,7 @@ class ControlledStages:
         u = tape.inputs[i, : system.nu].copy()
         s = self.control.slopes(t, self._side(i), tape.memory[i, own].copy(), q, v, lag)
         moved = np.linalg.solve(np.eye(len(s.fx)) - lag * s.fx, lag * s.fs) if len(s.fx) else s.fs
-        du = s.gs + s.gx @ moved
+        du = np.asarray(s.gs + s.gx @ moved)
         du[held] = 0.0
         tape.feedback[:] = system.actuation_matrix(q, v, u) @ du
 
