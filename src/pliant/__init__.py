@@ -24,6 +24,7 @@ from .gradients.statics import StaticGradient, static_gradient
 from .model.actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.bearings import Backlash, Characteristic, JointFriction, JointSpring
 from .model.fluid import Fluid, Hydrodynamics
+from .model.gas import Gas
 from .model.joints import (
     Cylindrical,
     Distance,
@@ -86,6 +87,7 @@ from .model.user import UserLoad, compiled_load
 from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
 from .solve.continuation import trace_equilibria
+from .solve.control import PID, Controller, Lag, Observer, Sampled, Sensor
 from .solve.equilibrium import Equilibrium
 from .solve.methods import Integrator
 from .solve.motion import Motion
@@ -104,7 +106,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (in plain order)
     "ActiveStrain",
     "Actuation",
     "Align",
@@ -127,6 +129,7 @@ __all__ = [
     "ConstrainedMotion",
     "Contact",
     "Contacts",
+    "Controller",
     "Coupling",
     "Custom",
     "CustomSection",
@@ -148,6 +151,7 @@ __all__ = [
     "Fourier",
     "Frame",
     "Free",
+    "Gas",
     "Gaussian",
     "Gradient",
     "HalfSpace",
@@ -162,6 +166,7 @@ __all__ = [
     "Joint",
     "JointFriction",
     "JointSpring",
+    "Lag",
     "Law",
     "Legendre",
     "Linear",
@@ -180,7 +185,9 @@ __all__ = [
     "Motion",
     "Motor",
     "NeoHookean",
+    "Observer",
     "Obstacle",
+    "PID",
     "Part",
     "PiecewiseConstant",
     "Planar",
@@ -206,6 +213,8 @@ __all__ = [
     "Rollout",
     "RolloutError",
     "Rows",
+    "Sampled",
+    "Sensor",
     "Signal",
     "Skate",
     "Slot",

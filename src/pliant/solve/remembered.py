@@ -1,4 +1,4 @@
-"""What loads remember where a computation begins: internal variables of friction that sticks, of materials, of controllers."""
+"""What loads remember where a computation begins: internal variables of friction that sticks, of materials, and states of controllers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ..kernels import engine
 from ..system import Given, System
+from .drive import Drive
 from .equilibrium import Equilibrium
 from .result import Result
 
-__all__ = ["initial_memory", "touching"]
+__all__ = ["initial_control", "initial_memory", "touching"]
 
 Array = NDArray[np.float64]
 
@@ -25,6 +26,14 @@ def initial_memory(system: System, start: Any) -> Array:
     elif isinstance(start, Result):
         known = start.last.memory
     return known.copy() if known is not None and len(known) == system.nz else np.zeros(system.nz)
+
+
+def initial_control(drive: Drive, start: Any) -> Array | None:
+    """States of the controller at a start: those of the end of a Result with the same controller; None where it is switched on."""
+    if drive.control is None or not isinstance(start, Result) or start.control_names != drive.control.names:
+        return None
+    known = start.last.control
+    return None if known is None else known.copy()
 
 
 def touching(system: System, q: Array, u: Array, memory: Array) -> Array:

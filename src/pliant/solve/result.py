@@ -104,7 +104,11 @@ class Result:
     multipliers : ndarray (nt, rows)
         Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
     memory : ndarray (nt, nz)
-        Internal variables of loads: friction that sticks, materials with memory, controllers with states.
+        Internal variables of loads: friction that sticks, materials with memory.
+    control : ndarray (nt, n)
+        States of controllers, in the order of `control_names`.
+    control_names : tuple of str
+        What they are, such as ``"u['valve']: lagged"``.
     warnings : tuple of str
         What to know before trusting the result: steps that were subdivided, checkpoints that failed, why it was slow.
     final : State or None
@@ -131,6 +135,8 @@ class Result:
     final: State | None = None
     error: Exception | None = field(default=None, repr=False, compare=False)
     memory: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    control: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    control_names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """A few lines: what was run, how it went, how fast."""
@@ -159,7 +165,8 @@ class Result:
             return self.final
         if not len(self.t):
             raise ValueError(f"this result holds no state ({self.message}).")
-        return State(float(self.t[-1]), self.q[-1], self.v[-1], self.memory[-1] if self.memory.size else None)
+        memory, control = (x[-1] if x.size else None for x in (self.memory, self.control))
+        return State(float(self.t[-1]), self.q[-1], self.v[-1], memory, control)
 
     # ------------------------------------------------------------ questions
 
@@ -341,10 +348,10 @@ class Result:
             raise ValueError(f"t = {t!r} must be one or several finite times [s].")
         if len(self.t) == 1 and np.all(times == self.t[0]):
             k = np.zeros(len(times), dtype=int)
-            forces, memory = (x[k] if len(x) else x for x in (self.multipliers, self.memory))
+            forces, memory, control = (x[k] if len(x) else x for x in (self.multipliers, self.memory, self.control))
             return replace(
                 self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k], multipliers=forces,
-                memory=memory, final=None,
+                memory=memory, control=control, final=None,
             )  # fmt: skip
         if len(self.t) < 2:
             raise ValueError(f"a result with {len(self.t)} stored times cannot be resampled ({self.message}).")
@@ -376,6 +383,8 @@ class Result:
             self.warnings,
             error=self.error,
             memory=(1 - s) * self.memory[k] + s * self.memory[k + 1] if len(self.memory) else self.memory,
+            control=(1 - s) * self.control[k] + s * self.control[k + 1] if len(self.control) else self.control,
+            control_names=self.control_names,
         )
 
     # ------------------------------------------------------------ looking at it

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from ..model.links import Link, Rod
 from ..model.loops import closing_rows, force_units
 from ..model.validate import choice, non_negative
-from . import dynamics, energy, forces, kinematics, magnetics, reactions
+from . import dynamics, energy, forces, gas, kinematics, magnetics, reactions
 from .contacts import Contacts, find_contacts
 from .core import Array, Core, FrameLike, Inputs, Reference
 from .dynamics import Algorithm, ConstrainedMotion, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Momentum
+from .gas import GasState
 from .laws import stress_of_law
 from .reactions import Axes
 from .spatial import Companion, RodSteps, SpatialError, spatial_error, steps_of
@@ -478,6 +479,23 @@ class System(Core):
         [0. 5.]
         """
         return forces.tendon_tensions(self, q, v, u)
+
+    def gases(self, q: ArrayLike, u: Inputs = None, memory: ArrayLike | None = None) -> dict[str, GasState]:
+        """Volume [m³], its derivative and gauge pressure [Pa] of each `Gas`, by name.
+
+        The amount of gas is that of the first filling, or what `memory` (nz,) says (`Result.memory`, `Equilibrium.memory`).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = system.robot
+        >>> air = robot.add_load("air", pl.Gas(pl.Along("arm", z=0.005), area=2e-5, pressure=20e3))
+        >>> inflated = robot.compile()
+        >>> found = inflated.gases(inflated.neutral())["air"]
+        >>> print(f"{1e6 * found.volume:.1f} ml, {found.pressure / 1e3:.1f} kPa")
+        8.0 ml, 20.0 kPa
+        """
+        return gas.gases(self, q, u, memory)
 
     def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None, u: Inputs = None) -> Array:
         """B (nv, nu): derivative of the generalised forces with respect to the inputs.

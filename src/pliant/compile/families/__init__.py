@@ -8,6 +8,7 @@ from ..family import Family
 from .bearings import BEARINGS
 from .contact import CONTACT
 from .efforts import EFFORTS
+from .gas import GASES
 from .laws import LAWS
 from .loops import LOOPS
 from .magnets import MAGNETS
@@ -31,6 +32,7 @@ FAMILIES: tuple[Family, ...] = (
     TUBES,
     BEARINGS,
     LAWS,
+    GASES,
 )
 
 
