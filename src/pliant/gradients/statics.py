@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.linear import at_rest
+from ..analysis.linear import at_rest, stiffness_at
 from ..model.validate import unknown_name
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions
@@ -148,7 +148,7 @@ class StaticAdjoint:
         self.system = system
         self.q, self._u, self._tau, self._given = q, u, tau, given = at_rest(system, state, None, None)
         zero = np.zeros(system.nv)
-        K = system.residual_tangent(q, zero, zero, u, tau, multipliers=given.multipliers)
+        K = stiffness_at(system, q, u, tau, given)[0]
         self._held = held = _held(system, u)
         lengths = system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv))
         G = np.vstack([lengths, system.closure(q)[1]]) if system.loop_rows else lengths
@@ -186,6 +186,11 @@ class StaticAdjoint:
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
+        if self._given.memory is not None and self.system.sticks(self._given.memory):
+            raise ValueError(
+                f"the derivative of an equilibrium by {name!r} is not known where friction sticks, or loads remember otherwise: what they remember depends on it "
+                "too. Derivatives by inputs, forces and prescribed motion are; contact with stiction=0 remembers nothing."
+            )
         return derivative(self.system, name, *self._tables, self.replayed, direct)
 
 
