@@ -94,7 +94,7 @@ def figures(run: pl.Result) -> dict[str, object]:
     for ax, t in zip(axes, (0.0, 3.2, run.t[-1])):
         run.plot_snapshots(np.array([t]), view="xz", ax=ax)
         ax.fill_between([AWAY, 0.6], 0, STEP, color="0.8")
-        ax.set(title=f"{t:.1f} s", xlim=(-0.15, 0.55), ylim=(-0.005, 0.13))
+        ax.set(title=f"{t:.1f} s", xlim=(-0.15, 0.55), ylim=(0, 0.13), adjustable="box")
     motion, (ax, below) = panels(2, 1, size=(6, 5))
     x = run.positions("trunk")
     ax.plot(run.t, 1e3 * x[:, 0], label="x of the trunk")
