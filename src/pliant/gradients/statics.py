@@ -192,6 +192,11 @@ class StaticAdjoint:
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
+        if self._given.memory is not None and self.system.sticks(self._given.memory):
+            raise ValueError(
+                f"the derivative of an equilibrium by {name!r} is not known where friction sticks, or loads remember otherwise: what they remember depends on it "
+                "too. Derivatives by inputs, forces and prescribed motion are; contact with stiction=0 remembers nothing."
+            )
         return derivative(self.system, name, *self._tables, self.replayed, direct)
 
 

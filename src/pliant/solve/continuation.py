@@ -144,6 +144,11 @@ def trace_equilibria(
             f"trace_equilibria does not know prescribed motion of loop joints ({names}) yet: prescribe a joint of the tree and cut the loop "
             "elsewhere, or follow the equilibria with solve_statics(motion=...) step by step."
         )
+    if isinstance(start, Equilibrium) and len(start.memory) == system.nz and system.sticks(start.memory):
+        raise ValueError(
+            "start holds by friction that sticks, or by what loads remember otherwise, and trace_equilibria does not know how that goes on along a "
+            "branch: follow the equilibria with solve_statics(start=the last one) step by step, or give start=rest.q for a branch without it."
+        )
     if not isinstance(system, System):
         raise TypeError(f"system = {system!r} must be a System; call robot.compile().")
     choice("method", method, ("arclength", "natural"))

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
-from ..kernels.layout import STATIC
-from ..system import Given, System
+from ..system import AS_DESCRIBED, Given, System
 from ..system.forces import closure, free_rows, independent
 from .balance import ROUNDING, measure, static_tangent
 from .closure import null_space, overdriven, redundant_constraints
@@ -29,15 +28,14 @@ class MountOptions(NamedTuple):
     iterations: int
     stable: bool  # whether it should be
     gravity: float = 1.0  # factor on gravity
-    memory: Array | None = None  # (nz,) internal variables at the start, if they count
-    since: Array | None = None  # (nq,) the start
+    given: Given = AS_DESCRIBED  # what acts beside that and the forces of loops
 
 
 class _Rows:
     """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
 
     def __init__(self, system: System, moved: MotionSet, options: MountOptions) -> None:
-        self.system, self.options = system, options
+        self.system, self.given = system, options.given._replace(gravity=options.given.gravity * options.gravity)
         lengths = moved.lengths_at(0.0)
         self.loops = len(system.loop_rows)
         self.told = moved.told_at(0.0)
@@ -60,9 +58,7 @@ class _Rows:
 
     def put(self, force: Array, u: Array) -> tuple[Array, Given]:
         """The inputs with the tensions, and what acts with the forces of loops."""
-        given = Given(force[: self.loops], self.options.gravity)
-        if self.options.memory is not None:
-            given = given._replace(memory=self.options.memory, lag=STATIC, since=self.options.since)
+        given = self.given._replace(multipliers=force[: self.loops])
         if not self.tendons:
             return u, given
         u = u.copy()
@@ -150,7 +146,8 @@ def _mounted(
 
     def judge(state: _State) -> Verdict:
         inputs, given = rows.put(state.force, u)
-        return assess(system, state.q, inputs, tau, rows(state.q)[1], given=given)
+        held = given.memory is not None and system.sticks(given.memory)
+        return assess(system, state.q, inputs, tau, rows(state.q)[1], given=given, potential=False if held else None)
 
     verdict = judge(state)
     if options.stable and verdict.stability == "divergence":

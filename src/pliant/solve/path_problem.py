@@ -125,7 +125,8 @@ def _equilibrium_near(system: System, vary: Loading, q: Array, parameter: float)
     u, tau, factor = vary(parameter)
     q, system = vary.driving.place(q, parameter), vary.design.at(parameter)
     if not system.loop_rows:
-        return solve_problem(Problem(system, system.inputs(u), tau, gravity=factor), q)[0].q, ""
+        problem = Problem(system, system.inputs(u), tau, gravity=factor, memory=np.zeros(system.nz), since=q)
+        return solve_problem(problem, q)[0].q, ""
     options = MountOptions(tolerance=1e-10, iterations=60, stable=True, gravity=factor)
     found = mount(system, q, system.inputs(u), tau, options, MotionSet(system, None, q))
     return found.q, "" if found.success else found.message

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import engine
 from ..system import Given, System
 from .drive import Drive
 from .equilibrium import Equilibrium
+from .history import remembered
 from .result import Result
 
 __all__ = ["initial_control", "initial_memory", "touching"]
@@ -38,8 +38,4 @@ def initial_control(drive: Drive, start: Any) -> Array | None:
 
 def touching(system: System, q: Array, u: Array, memory: Array) -> Array:
     """Internal variables (nz,) at a start where nothing moves: also that something touches there."""
-    if not system.nz:
-        return memory
-    with system.borrow() as space:
-        system.run_job(engine.RESIDUAL, q, u=u, given=Given(memory=memory), space=space)
-        return np.asarray(space.work.kept.copy())
+    return remembered(system, q, u, Given(memory=memory)) if system.nz else memory

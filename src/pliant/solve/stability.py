@@ -12,6 +12,7 @@ from ..kernels.solve.statics import CLEAR
 from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
+from .history import at_instant
 
 __all__ = [
     "Stability",
@@ -110,7 +111,7 @@ def assess(
         return Verdict("unknown", none)
     if potential:
         return _by_stiffness(system, q, A, Z)
-    D = Z.T @ static_tangent(system, q, u, tau, (0.0, 1.0, 0.0), given)[1] @ Z
+    D = Z.T @ static_tangent(system, q, u, tau, (0.0, 1.0, 0.0), at_instant(system, q, u, given))[1] @ Z
     if symmetric(A) and _dissipates(D):
         return _by_stiffness(system, q, A, Z)
     return _by_motion(system, q, A, D, Z)

@@ -21,6 +21,7 @@ from ..system.forces import closure, independent
 from .balance import ROUNDING, Balance, measure, static_tangent
 from .crush import find_crush
 from .equilibrium import Equilibrium
+from .history import remembered
 from .motion import MotionSet
 from .mounting import MountOptions, mount
 from .remembered import initial_memory, touching
@@ -127,10 +128,9 @@ def solve_statics(
     memory = touching(system, q0, inputs, initial_memory(system, start))
     problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable, memory=memory, since=q0.copy())
     if system.loop_rows:
-        options = MountOptions(tolerance, iterations, stable)
-        if system.nz and _is_closed(system, q0, moved):
-            problem = replace(problem, sticks=True)
-            options = options._replace(memory=memory, since=q0.copy())
+        sticks = not system.nz or _is_closed(system, q0, moved)
+        problem = replace(problem, sticks=sticks)
+        options = MountOptions(tolerance, iterations, stable, given=problem.given if sticks else AS_DESCRIBED)
         found = mount(system, q0, inputs, forces, options, moved)
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
@@ -160,12 +160,11 @@ def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
         return replace(
             found, memory=touching(system, found.q, found.u, np.zeros(system.nz)), warnings=(*found.warnings, text)
         )
-    with system.borrow() as space:
-        given = problem.given._replace(multipliers=found.multipliers if system.loop_rows else None)
-        system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=given, space=space)
-        assert given.since is not None
-        assert given.memory is not None
-        return replace(found, memory=space.work.kept.copy(), since=given.since, before=given.memory)
+    given = problem.given._replace(multipliers=found.multipliers if system.loop_rows else None)
+    assert given.since is not None
+    assert given.memory is not None
+    memory = remembered(system, found.q, found.u, given)
+    return replace(found, memory=memory, since=given.since, before=given.memory)
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
@@ -287,6 +286,15 @@ def solve_problem(problem: Problem, q0: Array, load_steps: int | None = None) ->
     return _crushed(problem, best), verdict
 
 
+def _loose(problem: Problem) -> str:
+    """A hint, if friction could hold what it does not hold in statics."""
+    system = problem.system
+    rough = any(c.friction > 0.0 and c.stiction > 0.0 for c in system.robot.contacts.values())
+    if not rough or (problem.memory is not None and system.sticks(problem.memory)):
+        return ""
+    return "; friction holds only what touches at the start: start where it does, or from a simulation that has come to rest, start=run"
+
+
 def _crushed(problem: Problem, failed: Equilibrium) -> Equilibrium:
     """If there is no equilibrium because a tendon compresses a rod to nothing, that state and the reason."""
     if failed.success or not problem.potential:
@@ -316,7 +324,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
         verdict = assess(system, attempt.q, u, tau, K=attempt.K, potential=problem.potential, given=problem.given)
         message = ", ".join(filter(None, ["converged", verdict.summary()]))
     else:
-        message = attempt.note + (reason or _unresisted(balance) or _REASONS[attempt.status])
+        message = attempt.note + (reason or _unresisted(balance) or _REASONS[attempt.status]) + _loose(problem)
     if not met and message == _REASONS[int(CONVERGED)]:
         message = f"the steps became too small to change the residual of {residual:.1e}; scale the loads down"
     found = Equilibrium(
@@ -563,7 +571,8 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
         return replace(best, success=False, stability="unknown", warnings=(), iterations=total, message=message)
     taut = [k for k, i in zip(numbers, index) if best.u[i] != 0.0]
     G = system.tendon_lengths(best.q)[1][taut]
-    verdict = assess(system, best.q, best.u, best.tau, G, given=problem.given)
+    potential = False if problem.memory is not None and system.sticks(problem.memory) else None
+    verdict = assess(system, best.q, best.u, best.tau, G, given=problem.given, potential=potential)
     message = ", ".join(filter(None, ["converged", verdict.summary()]))
     warnings = (verdict.warning(),) if problem.stable and verdict.stability != "stable" else ()
     return replace(best, stability=verdict.stability, iterations=total, message=message, warnings=warnings)

@@ -9,6 +9,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from ..kernels import engine, slots
+from ..kernels.layout import STATIC
 from ..kernels.loads import internal
 from ..kernels.loads.efforts import E_INPUT, E_V
 from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
@@ -193,19 +194,26 @@ def acceleration_derivatives(
     prescribed: ArrayLike | None,
     stabilisation: float = 0.0,
     told: Array | None = None,
+    memory: Array | None = None,
 ) -> ForwardDerivatives:
-    """`System.forward_dynamics_derivatives`: of ``M a − Gᵀλ = f``, ``ë + 2 ė/T + e/T² = 0``, [002] eqs 48–51."""
-    if not len(system.loops.row):
+    """`System.forward_dynamics_derivatives`: of ``M a − Gᵀλ = f``, ``ë + 2 ė/T + e/T² = 0``, [002] eqs 48–51.
+
+    With `memory` (nz,), of an equilibrium, dq is that of displacements which internal variables follow: what touches holds.
+    """
+    if not len(system.loops.row) and memory is None:
         return _tree_derivatives(system, q, v, tau, u, prescribed)
-    a, multipliers = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told)
+    a, multipliers = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told, memory)
     state = arguments(system, q, v, a, u, tau)
-    known, given = system.known, Given(multipliers)
+    known, given = system.known, (Given(multipliers, memory=memory),) * 2
+    if memory is not None:
+        given = given[0]._replace(lag=STATIC, since=state[0]), given[1]
     mass = mass_matrix(system, q)
     mass[known] = mass[:, known] = 0.0
     mass[known, known] = 1.0
     factor = mass_factor(system, mass)
     stiffness, damping = (
-        residual_tangent(system, state, weights, given) for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+        residual_tangent(system, state, weights, acts)
+        for weights, acts in zip(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), given)
     )
     B = actuation_matrix(system, state[0], state[1], state[3])
     n, m = system.nv, len(multipliers)
