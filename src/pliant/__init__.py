@@ -64,7 +64,7 @@ from .model.rods.basis import (
 from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
+from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
 from .model.signal import Signal
 from .model.tubes import ConcentricTubes, Tube
 from .model.user import UserLoad, compiled_load
@@ -99,6 +99,7 @@ __all__ = [
     "BatchResult",
     "Box",
     "Branch",
+    "Capsule",
     "Chebyshev",
     "Circle",
     "Coil",

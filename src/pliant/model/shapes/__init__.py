@@ -2,26 +2,30 @@
 
 from .base import Shape, inertia_of_moments
 from .box import Box
+from .capsule import Capsule
+from .corners import Corners
 from .cylinder import Cylinder
 from .distance import Distance
 from .ellipsoid import Ellipsoid
 from .half_space import HalfSpace
 from .inertia import Inertia
 from .sphere import Sphere
-from .surface import Mesh, Sheet, View, ball_sheet, box_sheets, revolved, tube_sheets
+from .surface import Sheet, Triangles, View, ball_sheet, box_sheets, revolved, tube_sheets
 
 __all__ = [
     "SHAPES",
     "Box",
+    "Capsule",
+    "Corners",
     "Cylinder",
     "Distance",
     "Ellipsoid",
     "HalfSpace",
     "Inertia",
-    "Mesh",
     "Shape",
     "Sheet",
     "Sphere",
+    "Triangles",
     "View",
     "ball_sheet",
     "box_sheets",
@@ -30,5 +34,5 @@ __all__ = [
     "tube_sheets",
 ]
 
-SHAPES: tuple[type[Shape], ...] = (Box, Cylinder, Sphere, Ellipsoid, HalfSpace)
+SHAPES: tuple[type[Shape], ...] = (Box, Capsule, Cylinder, Sphere, Ellipsoid, HalfSpace)
 """All shapes that the package brings; which can be obstacles their `distance` says."""
