@@ -567,7 +567,12 @@ def room() -> pl.Robot:
         (("arm", "flor"), {}, KeyError, "obstacle or link.*'flor'.*did you mean.*'floor'"),
         (("arn", "floor"), {}, KeyError, "link.*'arn'.*'arm'"),
         (("ball", "ball"), {}, ValueError, "body 'ball' is rigid and cannot touch itself"),
-        (("ball", "floor"), {"per_length": True}, ValueError, "per_length is for rods; the stiffness of a body is that of each point"),
+        (
+            ("ball", "floor"),
+            {"per_length": True},
+            ValueError,
+            "per_length is for rods; the stiffness of a body is that of each point",
+        ),
         (("arm", "point"), {}, ValueError, "body 'point' has no shape"),
         (("point", "floor"), {}, ValueError, "body 'point' has no shape; contact needs a Sphere, Box or Cylinder"),
         (("egg", "floor"), {}, ValueError, r"body 'egg' has Ellipsoid\(.*\); contact needs a Sphere, Box or Cylinder"),

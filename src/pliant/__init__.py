@@ -64,7 +64,7 @@ from .model.rods.basis import (
 from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
+from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere
 from .model.signal import Signal
 from .model.tubes import ConcentricTubes, Tube
 from .model.user import UserLoad, compiled_load
@@ -132,8 +132,10 @@ __all__ = [
     "Gaussian",
     "Gradient",
     "HalfSpace",
+    "HeightField",
     "Helical",
     "HermiteElements",
+    "Hull",
     "Hydrodynamics",
     "Inertia",
     "Integrator",
@@ -148,6 +150,7 @@ __all__ = [
     "Loop",
     "Magnet",
     "Material",
+    "Mesh",
     "MinimalLinearization",
     "Model",
     "ModelFileError",

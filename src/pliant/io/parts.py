@@ -14,7 +14,7 @@ from ..model.rods.basis import Basis, Custom, Legendre
 from ..model.rods.sections import Material
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
-from ..model.shapes import HalfSpace, Shape
+from ..model.shapes import HalfSpace, HeightField, Shape
 from .expressions import Expression
 from .functions import Function
 from .kinds import Kind, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
@@ -79,7 +79,7 @@ MATERIAL_OR_NAME = Whichever(
     "the name of a material, or a mapping with young, poisson, density",
 )
 
-BODY_SHAPE = Parts(Shape, only=lambda cls: cls is not HalfSpace)  # which has no end
+BODY_SHAPE = Parts(Shape, only=lambda cls: cls not in (HalfSpace, HeightField))  # which have no end
 OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
 
 JOINT = Parts(Joint, only=lambda cls: not cls.closes_only, neutral=Fixed())  # type: ignore[attr-defined]

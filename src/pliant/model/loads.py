@@ -181,7 +181,7 @@ class Obstacle:
 
     Parameters
     ----------
-    shape : HalfSpace, Sphere, Cylinder or Box
+    shape : HalfSpace, HeightField, Sphere, Cylinder, Box, Capsule, Ellipsoid, Hull or Mesh
     parent : Frame
         What it is fixed to.
     pose : Pose
@@ -199,10 +199,12 @@ class Obstacle:
         """Check the shape."""
         distance = self.shape.distance() if isinstance(self.shape, Shape) else None
         if distance is None:
-            raise TypeError(f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, Sphere, Cylinder or Box.")
+            raise TypeError(
+                f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, HeightField, Sphere, Cylinder, Box, Capsule, Ellipsoid, Hull or Mesh."
+            )
         object.__setattr__(self, "inside", flag("inside", self.inside))
-        if self.inside and distance.primitive == "half-space":
-            raise ValueError("inside=True makes no sense for a half-space; turn it over instead.")
+        if self.inside and distance.primitive in ("half-space", "field"):
+            raise ValueError("inside=True makes no sense for a half-space or a field; turn it over instead.")
         if self.inside and not distance.cavity:
             raise ValueError(
                 f"inside=True is not allowed: {self.shape!r} cannot be a cavity; use Sphere, Cylinder or Box."

@@ -491,6 +491,8 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
             A[r, col] += rate * M[r]
             A[3 + r, col] += rate * F[r]
     i, j = contact.point[k, 0], contact.point[m, 0]
+    if cross and (i < 0 or j < 0):
+        return
     if cross:
         pair_columns(t, work, i, j, work.pair)
         add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
@@ -633,8 +635,10 @@ def visit_rods(t, work, contact, space, task, cq, out):
                     )
                 elif depth.real > 0.0:
                     M = vcross(vscale(-contact.ball[lower, BALL_RADIUS], nn), F)
-                    subtract_wrench(state[contact.point[lower, 0]], c, M, F)
-                    subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
+                    if contact.point[lower, 0] >= 0:
+                        subtract_wrench(state[contact.point[lower, 0]], c, M, F)
+                    if contact.point[upper, 0] >= 0:
+                        subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
     return energy
 
 

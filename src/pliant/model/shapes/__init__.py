@@ -8,7 +8,10 @@ from .cylinder import Cylinder
 from .distance import Distance
 from .ellipsoid import Ellipsoid
 from .half_space import HalfSpace
+from .height_field import HeightField
+from .hull import Hull
 from .inertia import Inertia
+from .mesh import Mesh
 from .sphere import Sphere
 from .surface import Sheet, Triangles, View, ball_sheet, box_sheets, revolved, tube_sheets
 
@@ -21,7 +24,10 @@ __all__ = [
     "Distance",
     "Ellipsoid",
     "HalfSpace",
+    "HeightField",
+    "Hull",
     "Inertia",
+    "Mesh",
     "Shape",
     "Sheet",
     "Sphere",
@@ -34,5 +40,5 @@ __all__ = [
     "tube_sheets",
 ]
 
-SHAPES: tuple[type[Shape], ...] = (Box, Capsule, Cylinder, Sphere, Ellipsoid, HalfSpace)
+SHAPES: tuple[type[Shape], ...] = (Box, Capsule, Cylinder, Sphere, Ellipsoid, Hull, Mesh, HalfSpace, HeightField)
 """All shapes that the package brings; which can be obstacles their `distance` says."""
