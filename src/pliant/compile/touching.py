@@ -21,6 +21,7 @@ from .surfaces import field_nodes, mesh_boxes, mesh_triangles
 __all__ = ["Touching"]
 
 Array = NDArray[np.float64]
+LINE = 0.125  # distance of the spheres along a rod that touches all along, in radii
 
 
 @dataclass(frozen=True)
@@ -151,17 +152,54 @@ class Touching:
         self.axis.append([*(0.5 * along / half), width])
         self.owner.append(owner)
 
-    def of_rod(self, pair: Contact, rod: str) -> tuple[int, int]:
+    def of_rod(self, pair: Contact, rod: str, other: Side) -> tuple[int, int]:
         """Spheres along a rod."""
         first = len(self.point)
         _link, content, grid = self.places.rod(rod)
         assert content.section is not None
         radius = content.section.extent(grid.X)
+        if pair.per_length and (pair.spacing is not None or not other.is_smooth):
+            self.along_rod(rod, pair.spacing)
+            return first, len(self.point)
+        if not pair.per_length:
+            self.note_gaps(pair, rod, other)
         scale = grid.weights * content.length if pair.per_length else np.ones(len(grid.X))
         for anchor, r, s in zip(self.places.anchors[rod], radius, scale):
             if s > 0 and anchor.step >= 0:
                 self.add_point(anchor, np.zeros(3), r, s)
         return first, len(self.point)
+
+    def along_rod(self, rod: str, spacing: float | None) -> None:
+        """Spheres at equal distances on the capsules of a rod, each for its share of the length."""
+        _link, content, grid = self.places.rod(rod)
+        assert content.section is not None
+        middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * content.length
+        least = spacing or LINE * float(content.section.extent(grid.X).min())
+        key = (f"spheres of {rod}", 0)  # a robot that is hardly different has as many
+        count = np.maximum(np.ceil(np.diff(middle) / least - 1e-9), 1).astype(np.int64)
+        count = self.places.counts.setdefault(key, count) if spacing is None else count
+        for i, anchor in enumerate(self.places.anchors[rod]):
+            if anchor.step < 0:
+                continue
+            share = (middle[i + 1] - middle[i]) / count[i]
+            places = middle[i] + share * (np.arange(count[i]) + 0.5)
+            for s, r in zip(places, content.section.extent(places / content.length)):
+                self.add_point(anchor, np.array([s - grid.X[i] * content.length, 0.0, 0.0]), float(r), float(share))
+
+    def note_gaps(self, pair: Contact, rod: str, other: Side) -> None:
+        """Say so where a shape can get between the spheres of a rod."""
+        _link, content, grid = self.places.rod(rod)
+        distance = other.distance
+        if other.is_smooth or distance is None or not np.isfinite(distance.thickness):
+            return
+        assert content.section is not None
+        reach = content.section.extent(grid.X).min() + 0.5 * distance.thickness
+        gap = float(np.diff(grid.X).max()) * content.length
+        if gap > 2.0 * reach:
+            self.places.notes.append(
+                f"contact of rod {rod!r} with {other.name!r}: its points are up to {gap:.3g} m apart, so that {other.name!r} can slip through between "
+                f"them. Use per_length=True, or at least {int(np.ceil(content.length / reach))} points."
+            )
 
     def of_body(self, side: Side, *, sharp: bool) -> tuple[int, int]:
         """Corners of a body or obstacle; sharp ones against what has no edges."""
@@ -228,9 +266,9 @@ class Touching:
             self.around.append([0.0, 0.0, 0.0, -1.0] * 2)
         elif a is None:
             assert b is not None
-            self.add_touch(self.of_rod(pair, pair.link), b, law, turned=False)
+            self.add_touch(self.of_rod(pair, pair.link, b), b, law, turned=False)
         elif b is None:
-            self.add_touch(self.of_rod(pair, pair.other), a, law, turned=True)
+            self.add_touch(self.of_rod(pair, pair.other, a), a, law, turned=True)
         elif a.anchor.step >= 0 or b.anchor.step >= 0:
             self.add_bodies(a, b, law)
 

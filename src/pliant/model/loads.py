@@ -218,10 +218,10 @@ class Contact:
     Parameters
     ----------
     link : str
-        A rod (spheres of its local radius at its computational points; capsules against another rod) or a body with a
-        shape (a sphere, or the corners of a box, or points on the rims of a cylinder).
+        A rod (spheres of its local radius at its computational points, with `per_length` all along; capsules against another rod) or a body with a
+        shape (a sphere; corners, and against edges of others edges; points on the rims of a cylinder).
     other : str
-        An obstacle, or a rod (also the same one: self-contact).
+        An obstacle, a body, or a rod (also the same one: self-contact).
     stiffness : float
         k of the normal force ``k δᵖ`` [N/mᵖ], for each point.
     exponent : float
@@ -238,7 +238,10 @@ class Contact:
     restitution : float, optional
         Ratio of the speeds after and before an impact with an obstacle, 0 to 1, instead of `damping`; impacts slower than v₀ are damped as those of v₀.
     per_length : bool
-        Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points.
+        Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points: the rod touches all along.
+    spacing : float, optional
+        With per_length, the distance [m] between the spheres along the rod that make up the integral. Left out: an eighth of the rod's radius, against a half-space, a
+        height field or a cavity the computational points.
     """
 
     link: str
@@ -251,10 +254,11 @@ class Contact:
     per_length: bool = False
     stiction: float = 1e-6
     restitution: float | None = None
+    spacing: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
-        checked = {
+        checked: dict[str, Any] = {
             "stiffness": positive("stiffness", self.stiffness),
             "exponent": interval("exponent", self.exponent, 1.0, 10.0, hint="1 is a linear spring, 1.5 Hertz' law."),
             "damping": non_negative("damping", self.damping, unit="s/m"),
@@ -263,6 +267,12 @@ class Contact:
             "per_length": flag("per_length", self.per_length),
             "stiction": non_negative("stiction", self.stiction, unit="m", hint="0 for friction that vanishes at rest."),
         }
+        if self.spacing is not None:
+            checked["spacing"] = positive("spacing", self.spacing, unit="m")
+            if not checked["per_length"]:
+                raise ValueError(
+                    f"spacing = {self.spacing!r} is for per_length=True: without it the stiffness is that of each computational point."
+                )
         if self.restitution is not None:
             checked["restitution"] = interval("restitution", self.restitution, 0.0, 1.0, hint="1 is an elastic impact.")
             if checked["damping"]:

@@ -248,6 +248,7 @@ def add_contact(
     per_length: bool = False,
     stiction: float = 1e-6,
     restitution: float | None = None,
+    spacing: float | None = None,
 ) -> Contact:
     """Let a link touch an obstacle or another link, or a rod touch itself; see `Contact`.
 
@@ -258,7 +259,7 @@ def add_contact(
         A rod, or a body with a shape.
     other : Link or str
         The name of an obstacle, or another link; the same rod for self-contact.
-    stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution
+    stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution, spacing
         See `Contact`.
 
     Examples
@@ -290,7 +291,17 @@ def add_contact(
         raise ValueError(f"contact {name!r}: per_length is for contact with obstacles and bodies.")
     try:
         self.contacts[name] = Contact(
-            first.name, second, stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution
+            first.name,
+            second,
+            stiffness,
+            exponent,
+            damping,
+            friction,
+            slip_speed,
+            per_length,
+            stiction,
+            restitution,
+            spacing,
         )
     except (TypeError, ValueError) as error:
         raise type(error)(f"contact {name!r}: {error}") from None
