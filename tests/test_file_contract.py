@@ -80,7 +80,7 @@ NOT_IN_FILES = {
     sections.SectionProperties: "a result",
     quadrature.Grid: "a result",
     shapes.Distance: "a result",
-    shapes.Mesh: "a result",
+    shapes.Triangles: "a result",
     shapes.Sheet: "a result",
     shapes.View: "a way to look",
     joints.Group: "of the joint",

@@ -80,7 +80,7 @@ from .model.rods.laws import (
 from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
+from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere
 from .model.signal import Signal
 from .model.tubes import ConcentricTubes, Tube
 from .model.user import UserLoad, compiled_load
@@ -119,6 +119,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "BoucWen",
     "Box",
     "Branch",
+    "Capsule",
     "Characteristic",
     "Chebyshev",
     "Circle",
@@ -155,8 +156,10 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Gaussian",
     "Gradient",
     "HalfSpace",
+    "HeightField",
     "Helical",
     "HermiteElements",
+    "Hull",
     "Hydrodynamics",
     "Inertia",
     "Integrator",
@@ -176,6 +179,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Loop",
     "Magnet",
     "Material",
+    "Mesh",
     "MinimalLinearization",
     "Model",
     "ModelFileError",

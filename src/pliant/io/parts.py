@@ -17,7 +17,7 @@ from ..model.rods.laws import Law, Rubber, UserLaw
 from ..model.rods.sections import Composite, Material, Part, Section
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
-from ..model.shapes import HalfSpace, Shape
+from ..model.shapes import HalfSpace, HeightField, Shape
 from .expressions import Expression
 from .functions import Function
 from .kinds import Kind, ListOf, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
@@ -111,7 +111,7 @@ PART_SECTION = Parts(Section, only=lambda cls: cls is not Composite)
 PART_MATERIAL = Whichever(_NamedMaterial(), MATERIAL, _is_text, lambda value: False, MATERIAL_OR_NAME.wanted)
 SECTION_PARTS = ListOf(_PART)
 
-BODY_SHAPE = Parts(Shape, only=lambda cls: cls is not HalfSpace)  # which has no end
+BODY_SHAPE = Parts(Shape, only=lambda cls: cls not in (HalfSpace, HeightField))  # which have no end
 OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
 
 JOINT = Parts(Joint, only=lambda cls: not cls.closes_only, neutral=Fixed())  # type: ignore[attr-defined]

@@ -314,6 +314,12 @@ class Body:
     density: float | None = field(default=None, compare=False)
     uniform: bool = field(default=False, compare=False)
 
+    @property
+    def shape_origin(self) -> NDArray[np.float64]:
+        """Where the origin of the shape is in the body frame [m], shape (3,): the centre of its volume is the centre of mass."""
+        com = np.zeros(3) if self.inertia is None else np.asarray(self.inertia.com)
+        return com if self.shape is None else com - self.shape.centroid
+
     def revised(self, name: str, value: Any) -> Body:
         """The body with another shape, density, mass or centre of mass (of a uniform body), or inertia."""
         if not self.uniform:

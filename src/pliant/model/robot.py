@@ -567,12 +567,13 @@ def _body_inertia(
 ) -> Inertia | None:
     """Inertia of a body from what was given of it; None for a massless body."""
     if shape is not None and not isinstance(shape, Shape):
-        raise TypeError(f"shape = {shape!r} must be a Box, Cylinder, Sphere or Ellipsoid.")
+        raise TypeError(f"shape = {shape!r} must be a Box, Capsule, Cylinder, Sphere, Ellipsoid, Hull or Mesh.")
     if isinstance(inertia, Inertia):
         if mass is not None or density is not None or com is not None:
             raise ValueError("an Inertia holds mass and centre of mass already; leave out mass, density and com.")
         return inertia
-    centre = np.zeros(3) if com is None else vector("com", com, (3,), hint="In the body frame, in metres.")
+    own = np.zeros(3) if shape is None else shape.centroid
+    centre = own if com is None else vector("com", com, (3,), hint="In the body frame, in metres.")
     if shape is not None and inertia is None:
         if mass is None and density is None:
             raise ValueError("a shape needs mass [kg] or density [kg/m³] to have an inertia.")
