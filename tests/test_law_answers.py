@@ -1,6 +1,7 @@
 """What other parts of the package say of robots whose rods have laws: gradients, analysis, files, refusals; laws of the user."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -354,3 +355,14 @@ def test_systems_with_laws_can_be_sent():
     one = robot.compile()
     two = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(one.elastic_forces([0.1]), two.elastic_forces([0.1]))
+
+
+def test_colour_of_a_rod_with_a_law():
+    from pliant.viz.recording import Strain
+
+    system = strip(pl.NeoHookean(), pl.Strains(stretch=0)).compile()
+    scene = SimpleNamespace(system=system, tubes=[SimpleNamespace(name="rod", X=np.linspace(0, 1, 5))])
+    found = Strain(scene).fields(np.array([[0.0], [0.5]]))["energy"]
+    wanted = 1e6 / 6 * np.pi * 1e-4 * (1.5**2 + 2 / 1.5 - 3)
+    np.testing.assert_allclose(found[1], wanted, rtol=1e-12)
+    assert not np.any(found[0])

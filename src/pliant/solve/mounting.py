@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
-from ..system import Given, System
+from ..system import AS_DESCRIBED, Given, System
 from ..system.forces import closure, free_rows, independent
 from .balance import ROUNDING, measure, static_tangent
 from .closure import null_space, overdriven, redundant_constraints
@@ -28,13 +28,14 @@ class MountOptions(NamedTuple):
     iterations: int
     stable: bool  # whether it should be
     gravity: float = 1.0  # factor on gravity
+    acts: Given = AS_DESCRIBED  # what else acts: what laws of rods remember
 
 
 class _Rows:
     """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
 
-    def __init__(self, system: System, moved: MotionSet, gravity: float = 1.0) -> None:
-        self.system, self.gravity = system, gravity
+    def __init__(self, system: System, moved: MotionSet, gravity: float = 1.0, acts: Given = AS_DESCRIBED) -> None:
+        self.system, self.gravity, self.acts = system, gravity, acts
         lengths = moved.lengths_at(0.0)
         self.loops = len(system.loop_rows)
         self.told = moved.told_at(0.0)
@@ -57,7 +58,7 @@ class _Rows:
 
     def put(self, force: Array, u: Array) -> tuple[Array, Given]:
         """The inputs with the tensions, and what acts with the forces of loops."""
-        given = Given(force[: self.loops], self.gravity)
+        given = self.acts._replace(multipliers=force[: self.loops], gravity=self.gravity)
         if not self.tendons:
             return u, given
         u = u.copy()
@@ -70,7 +71,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
     """
-    rows = _Rows(system, moved, options.gravity)
+    rows = _Rows(system, moved, options.gravity, options.acts)
     open_by, _G = rows(q)
     state = _State(q, np.zeros(len(open_by)))
     s, step = 0.0, 1.0

@@ -23,7 +23,7 @@ from .crush import find_crush
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import MountOptions, mount
-from .remembered import initial_memory, touching
+from .remembered import initial_memory, laws_alone, touching
 from .resolution import spatial_warning
 from .result import Result
 from .stability import Verdict, assess, name_directions
@@ -126,7 +126,10 @@ def solve_statics(
     memory = touching(system, q0, inputs, initial_memory(system, start))
     problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable, memory=memory, since=q0.copy())
     if system.loop_rows:
-        found = mount(system, q0, inputs, forces, MountOptions(tolerance, iterations, stable), moved)
+        options = MountOptions(tolerance, iterations, stable)
+        if laws_alone(system):
+            options = options._replace(acts=problem.given)
+        found = mount(system, q0, inputs, forces, options, moved)
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
     else:
@@ -141,13 +144,14 @@ def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
     system = problem.system
     if not system.nz:
         return found
-    if system.loop_rows:
+    if system.loop_rows and not laws_alone(system):
         text = "Friction that sticks and other internal variables were left out: statics of robots with loops do not know them."
         return replace(
             found, memory=touching(system, found.q, found.u, np.zeros(system.nz)), warnings=(*found.warnings, text)
         )
     with system.borrow() as space:
-        system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=problem.given, space=space)
+        given = problem.given._replace(multipliers=found.multipliers if system.loop_rows else None)
+        system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=given, space=space)
         return replace(found, memory=space.work.kept.copy())
 
 
