@@ -1,15 +1,18 @@
 """What other parts of the package say of robots whose rods have laws: gradients, analysis, files, refusals; laws of the user."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import pliant as pl
-from law_robots import lawful, with_laws
+from law_robots import complex_columns, lawful, task_memory, with_laws
 from load_robots import branched, state
 from pliant.gradients.costs.states import States
+from pliant.kernels import engine
 from pliant.model.rods.laws import LAWS
+from pliant.system import Given
 from test_laws import strip
 
 RUBBER = pl.Material(young=1e6, poisson=0.5, density=1000.0, viscosity=5e2)
@@ -334,6 +337,73 @@ def test_user_law_with_memory_is_prony():
     np.testing.assert_allclose(rest[0], rest[1], atol=1e-7 * np.abs(rest[1]).max())
 
 
+def solid_slopes(state, X, lag, slopes):
+    k = (0.02, 0.03, 0.03, 60.0, 20.0, 20.0)
+    x = lag / 0.3
+    for c in range(6):
+        slopes[c, c] = k[c] + 0.5 * k[c] / (1 + x)
+        slopes[c, 12 + c] = -0.5 * k[c] / (1 + x)
+        slopes[6 + c, c] = x / (1 + x)
+        slopes[6 + c, 12 + c] = 1 / (1 + x)
+
+
+@pl.compiled_law(memory=6, derivatives=solid_slopes)
+def compiled_solid(state, X, lag, result):
+    k = (0.02, 0.03, 0.03, 60.0, 20.0, 20.0)
+    x = lag / 0.3
+    for c in range(6):
+        now = (state[12 + c] + x * state[c]) / (1 + x)
+        result[c] = k[c] * state[c] + 0.5 * k[c] * (state[c] - now)
+        result[6 + c] = now
+
+
+def test_derivatives_of_user_laws_with_memory():
+    """Compiled with derivatives, and in Python without: tangent and the task MEMORY against differences of forces and internal variables."""
+    for law, tolerance in ((compiled_solid, 1e-10), (pl.UserLaw(solid, memory=6), 1e-7)):
+        robot = with_laws(branched(1, base="fixed"), arm=law)
+        robot.add_active_strain("curl", "arm", (0.1, 0.2, 0, 0, 0, 0))
+        system = robot.compile()
+        q, v, a = state(system, 0)
+        memory = np.random.default_rng(0).normal(size=system.nz)
+        exact = complex_columns(system, q, v, a, np.array([0.4]), memory, 0.05)
+        rows, n = task_memory(system, q, v, np.array([0.4]), memory, 0.05), system.nv
+        parts = {"q": rows[:, :n], "v": rows[:, n : 2 * n], "u": rows[:, 3 * n + system.nz :]}
+        for name, part in parts.items():
+            np.testing.assert_allclose(part, exact[name].now, atol=1e-12)
+
+        def ask(z, q=q, v=v, a=a, system=system):
+            r = np.empty(system.nv)
+            with system.borrow() as space:
+                system.run_job(
+                    engine.RESIDUAL, q, v, a, np.array([0.4]), force=r, given=Given(memory=z, lag=0.05), space=space
+                )
+                return np.concatenate([r, space.work.kept])
+
+        for k in (0, 7, 20):
+            d = 1e-3 * np.eye(system.nz)[k]
+            slope = (ask(memory + d) - ask(memory - d)) / 2e-3  # linear in them
+            np.testing.assert_allclose(rows[k, 2 * n : 3 * n], slope[:n], atol=tolerance * np.abs(slope).max())
+            np.testing.assert_allclose(rows[:, 3 * n + k], slope[n:], atol=tolerance)
+
+
+def test_plasticity_of_the_user():
+    """Internal variables that do not have a rate: the stop of a slipping spring, as PrandtlIshlinskii has it; beside the elasticity of the rod."""
+
+    def slip(state, X, lag):
+        e, z = state[:, 3], state[:, 12]
+        now = np.clip(z, e - 0.01, e + 0.01)
+        out = np.zeros((len(X), 7))
+        out[:, 3], out[:, 6] = 0.3 * 1e6 * np.pi * 1e-4 * (e - now), now
+        return out
+
+    own = strip(pl.UserLaw(slip, memory=1, smooth=False, elastic=False), pl.Strains(stretch=0)).compile()
+    other = strip(pl.PrandtlIshlinskii(stretch=[(0.3, 0.01)]), pl.Strains(stretch=0)).compile()
+    force = lambda t: {"pull": 30 * np.sin(20 * t)}  # noqa: E731
+    runs = [pl.simulate(system, 0.5, u=force, step=2e-3, newton_tolerance=1e-11) for system in (own, other)]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-6 * np.abs(runs[1].q).max())
+    assert np.ptp(runs[1].memory[:, 0]) > 0.01
+
+
 def test_errors_of_user_laws_are_raised():
     def broken(state, X, lag):
         raise RuntimeError("no such law")
@@ -354,3 +424,14 @@ def test_systems_with_laws_can_be_sent():
     one = robot.compile()
     two = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(one.elastic_forces([0.1]), two.elastic_forces([0.1]))
+
+
+def test_colour_of_a_rod_with_a_law():
+    from pliant.viz.recording import Strain
+
+    system = strip(pl.NeoHookean(), pl.Strains(stretch=0)).compile()
+    scene = SimpleNamespace(system=system, tubes=[SimpleNamespace(name="rod", X=np.linspace(0, 1, 5))])
+    found = Strain(scene).fields(np.array([[0.0], [0.5]]))["energy"]
+    wanted = 1e6 / 6 * np.pi * 1e-4 * (1.5**2 + 2 / 1.5 - 3)
+    np.testing.assert_allclose(found[1], wanted, rtol=1e-12)
+    assert not np.any(found[0])

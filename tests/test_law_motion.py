@@ -271,3 +271,65 @@ def test_dissipation_of_a_dashpot():
     lost = balance["dissipated"]
     assert lost[-1] - lost[-201] == pytest.approx(0.2 * np.pi * EA * modulus.imag * amplitude**2, rel=1e-4)
     assert np.abs(balance["imbalance"]).max() < 1e-5 * lost[-1]
+
+
+def test_statics_take_the_straight_way():
+    """An active strain that the rod follows causes no flow, whatever the start; going on from an equilibrium remembers it."""
+    robot = strip(pl.Plastic(bending=EI * 1.0), pl.Strains(bending=0))
+    robot.add_active_strain("curl", "rod", (0, 0, 1, 0, 0, 0))
+    system = robot.compile()
+    for start in (None, [0.0, 5.0]):
+        found = pl.solve_statics(system, {"curl": 8.0}, start=start)
+        np.testing.assert_allclose(found.q, [0.0, 8.0], atol=1e-8)
+        assert not np.any(found.memory)
+    back = pl.solve_statics(system, {"curl": 0.0}, start=found)
+    np.testing.assert_allclose(back.q, 0.0, atol=1e-8)
+
+
+def test_statics_of_loops_relax():
+    """A rod between two walls, one of which is moved: the force of the loop is that of the relaxed rod, or of the one at once."""
+    forces = {}
+    for statics in ("relaxed", "unrelaxed"):
+        robot = strip(pl.Prony(0.5, 1.0, statics=statics), pl.Strains(stretch=0))
+        robot.add_body("wall", joint=pl.Prismatic("x"), offset=(0.2, 0, 0), mass=1.0)
+        robot.add_motion("moved", "wall")
+        robot.add_loop("pin", "rod.tip", "wall", joint=pl.Spherical())
+        system = robot.compile()
+        rest = pl.solve_statics(system, motion={"moved": 0.02})
+        assert rest.success
+        assert not rest.warnings
+        forces[statics] = np.abs(rest.multipliers).max()
+    assert forces["relaxed"] == pytest.approx(EA * 0.1, rel=1e-8)
+    assert forces["unrelaxed"] == pytest.approx(1.5 * EA * 0.1, rel=1e-8)
+
+
+def test_no_false_alarm_while_inputs_work():
+    """Active strains and forces that change in time put energy in and take it out; the balance knows, and nothing is reported."""
+    robot = strip(
+        (pl.NeoHookean(), pl.Prony(0.3, 0.02), pl.BoucWen(bending=(0.02, 1.0))), pl.Strains(bending=1, stretch=0)
+    )
+    robot.add_active_strain("curl", "rod", lambda X: (0, 1 + X, 1, 0.02, 0, 0))
+    system = robot.compile()
+    run = pl.simulate(
+        system, 0.6, u=lambda t: {"curl": 3 * np.sin(20 * t), "pull": 5 * np.sin(33 * t), "bend": 0, "twist": 0}, rtol=1e-6, atol=1e-8,
+        output=5e-4,
+    )  # fmt: skip
+    assert run.success
+    assert not [text for text in run.warnings if "gained" in text]
+    balance = run.power_balance()
+    assert np.abs(balance["imbalance"]).max() < 2e-3 * balance["dissipated"][-1]
+    assert np.all(np.diff(balance["dissipated"]) > -1e-3 * balance["dissipated"][-1])
+    assert np.ptp(run.energies().total) > 0
+
+
+def test_a_run_goes_on_where_it_ended(tmp_path):
+    """Internal variables are part of a state: a run in two halves, and one that was stored, are one run."""
+    system = light((pl.Prony(0.5, 0.3), pl.PrandtlIshlinskii(stretch=[(0.3, 0.005)])))
+    u = {"pull": 0.03 * EA}
+    whole = pl.simulate(system, 0.4, u=u, step=0.01, start=[0.01])
+    half = pl.simulate(system, 0.2, u=u, step=0.01, start=[0.01])
+    half.save(tmp_path / "half.npz")
+    again = pl.Result.load(tmp_path / "half.npz", system=system)
+    rest = pl.simulate(system, 0.2, u=u, step=0.01, start=again)
+    np.testing.assert_allclose(rest.memory[-1], whole.memory[-1], atol=2e-4 * np.abs(whole.memory[-1]).max())
+    np.testing.assert_allclose(rest.q[-1], whole.q[-1], rtol=2e-4)

@@ -47,6 +47,37 @@ def test_derivatives_are_exact(base, lag):
     assert np.abs(back - exact["z"].force).max() <= 1e-12 * np.abs(back).max()
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("exponent", [1, 2])
+@pytest.mark.parametrize("beta", [0.5, 0.8])
+def test_all_branches_of_hysteresis_and_flow(seed, exponent, beta):
+    """Random strains and internal variables of either sign: before and beyond the turn, within and beyond yield."""
+    laws = (pl.Plastic(bending=0.05, torsion=0.03, stretch=20.0, hardening=0.2 * (seed % 2)), pl.BoucWen(bending=(0.1, 0.5), stretch=(3.0, 0.1), exponent=exponent, beta=beta))  # fmt: skip
+    system = strip(
+        laws, pl.Strains(torsion=0, bending=1, stretch=0), section=pl.Ellipse(0.01, 0.007), points=2
+    ).compile()
+    rng = np.random.default_rng(seed)
+    q, v = rng.normal(size=system.nv) * 0.5, np.zeros(system.nv)
+    terms = system.loads["laws"].term
+    memory = rng.normal(size=system.nz) * 0.3
+    for row in terms:
+        kind, first, count = row[0], row[6], row[7]
+        own = memory[first : first + 2 * count].reshape(2, count)
+        if count and kind == 4:
+            own[:, -1] = np.abs(own[:, -1])
+        elif count:
+            own[:, 0] = np.clip(3 * own[:, 0], -0.95, 0.95)
+    u = np.zeros(3)
+    exact = complex_columns(system, q, v, v, u, memory, 0.01)
+    matrix = tangent(system, q, v, v, u, (1, 0, 0), Given(memory=memory, lag=0.01))[1]
+    assert np.abs(matrix - exact["q"].force).max() <= 1e-12 * np.abs(matrix).max()
+    rows, n = task_memory(system, q, v, u, memory, 0.01), system.nv
+    parts = (("q", rows[:, :n]), ("z", rows[:, 3 * n : 3 * n + system.nz]))
+    for name, part in parts:
+        assert np.abs(part - exact[name].now).max() <= 1e-12 * np.abs(part).max(), name
+    assert np.abs(rows[:, 2 * n : 3 * n].T - exact["z"].force).max() <= 1e-12 * np.abs(exact["z"].force).max()
+
+
 def test_columns_of_active_strains():
     system = lawful(2).compile()
     q, v, a = state(system, 1)

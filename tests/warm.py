@@ -69,11 +69,17 @@ def loaded() -> None:
     """The forces of every family for complex numbers."""
     import numpy as np
 
+    from law_robots import complex_laws, lawful, task_memory
     from load_robots import complex_forces, state
     from test_interpreted import loaded_robot
 
     system = loaded_robot().compile()
     complex_forces(system, *state(system), np.ones(system.nu))
+    laws = lawful().compile()
+    q, v, a = state(laws)
+    complex_laws(laws, q, v, a, np.ones(laws.nu), np.zeros(laws.nz), 0.0)
+    task_memory(laws, q, v, np.ones(laws.nu), np.zeros(laws.nz), 0.0)
+    laws.elastic_tangent(q)
 
 
 FIRST, LAST = (engine, oracle, units), (rest, loaded)  # the last need what the first compile

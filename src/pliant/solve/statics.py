@@ -24,7 +24,7 @@ from .equilibrium import Equilibrium
 from .history import remembered
 from .motion import MotionSet
 from .mounting import MountOptions, mount
-from .remembered import initial_memory, touching
+from .remembered import initial_memory, laws_alone, touching
 from .resolution import spatial_warning
 from .result import Result
 from .stability import Verdict, assess, name_directions
@@ -128,7 +128,7 @@ def solve_statics(
     memory = touching(system, q0, inputs, initial_memory(system, start))
     problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable, memory=memory, since=q0.copy())
     if system.loop_rows:
-        sticks = not system.nz or _is_closed(system, q0, moved)
+        sticks = not system.nz or laws_alone(system) or _is_closed(system, q0, moved)
         problem = replace(problem, sticks=sticks)
         options = MountOptions(tolerance, iterations, stable, given=problem.given if sticks else AS_DESCRIBED)
         found = mount(system, q0, inputs, forces, options, moved)

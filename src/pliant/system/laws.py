@@ -7,15 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..compile.families.laws import law_tables
+from ..compile.families.laws import LAWS, law_tables
 from ..kernels.groups import U_SPACE, U_TABLES
 from ..kernels.loads.laws import law_forces, point_stress
 from ..kernels.packing import pack
 from ..model.links import Rod
+from ..model.rods.laws import UserLaw
 from .core import Array, Core, Inputs
 from .workspace import Given
 
-__all__ = ["LawForces", "forces_of_laws", "has_laws", "refuse_memory", "stress_of_law"]
+__all__ = ["LawForces", "LawPoints", "forces_of_laws", "has_laws", "refuse_memory", "stress_of_law"]
 
 _NONE = np.zeros((0, 0, 0))
 
@@ -71,16 +72,28 @@ def refuse_memory(system: Core, what: str) -> None:
 
 def stress_of_law(rod: Rod, name: str, strain: Array, X: Array) -> Array:
     """Stress (m, 6) at rest at points X where the strain ξ − ξ* is (m, 6)."""
-    tables = law_tables(rod, X)
-    if len(tables.smooth):
+    points = LawPoints(rod, X)
+    if points.remembers:
         raise ValueError(
             f"the stress in rod {name!r} depends on what happened before, which is known at its own points alone: its law remembers. "
             "Leave such laws out of the robot, or look at forces instead."
         )
-    from ..compile.families.laws import LAWS
+    return points.stress(strain)[0]
 
-    space = LAWS.space(tables, 0)
-    packed = pack([(tables, False), (space, True)])
-    out = np.zeros((len(X), 6))
-    point_stress(*packed, len(tables), strain, out)
-    return out
+
+class LawPoints:
+    """The law of a rod at any points X (m,); of laws that remember what they add is left out."""
+
+    def __init__(self, rod: Rod, X: Array) -> None:
+        tables = law_tables(rod, np.asarray(X, dtype=float))
+        self.remembers = bool(len(tables.smooth))
+        self._packed, self._spare, self._rod = pack([(tables, False), (LAWS.space(tables, 0), True)]), len(tables), rod
+
+    def stress(self, strain: Array) -> tuple[Array, Array]:
+        """Stress (m, 6) [N m, N] and energy per metre (m,) [J/m] at rest where the strain ξ − ξ* is (m, 6)."""
+        out = np.zeros((len(strain), 7))
+        point_stress(*self._packed, self._spare, np.ascontiguousarray(strain), out)
+        for law in self._rod.law:
+            if isinstance(law, UserLaw):
+                law.raise_error()
+        return out[:, :6], out[:, 6]

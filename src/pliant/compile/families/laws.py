@@ -84,7 +84,7 @@ class _Builder:
         for term in terms:
             first, width = self._count(self.value), term.values.shape[1]
             self.terms.append(
-                [KINDS[term.kind], first, width, term.component, term.count, term.choice, len(self.smooth), term.memory, term.address]
+                [KINDS[term.kind], first, width, term.component, term.strains, term.choice, len(self.smooth), term.memory, term.address]
             )  # fmt: skip
             self.value.append(term.values.ravel())
             self.smooth += [term.smooth] * (term.memory * n)

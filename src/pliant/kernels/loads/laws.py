@@ -431,30 +431,44 @@ def law_forces(ints, floats, buffer, own, spare, q, v, u, force, tangents):
 
 @kernel
 def point_stress(ints, floats, buffer, spare, strain, out):
-    """Stress (m, 6) at rest of a rod alone, whose tables come first, at its points with the strain ξ − ξ* (m, 6); for laws that remember nothing."""
+    """Stress (m, 6) at rest of a rod alone, whose tables come first, at its points with the strain ξ − ξ* (m, 6), and the energy there, out (m, 7).
+
+    What laws that remember add is left out.
+    """
     laws, space = unpack_laws(ints, floats, 0), unpack_law_space(ints, buffer, spare)
     row = laws.rod[0]
+    n = row[R_END] - row[R_FIRST]
+    for k in range(n):
+        for c in range(7):
+            out[k, c] = 0.0
     for i in range(row[R_TERM], row[R_TERM] + row[R_TERMS]):
-        if laws.term[i, T_KIND] == USER:
-            n = row[R_END] - row[R_FIRST]
+        term = laws.term[i]
+        if term[T_MEMORIES] > 0:
+            continue
+        if term[T_KIND] == USER:
             for k in range(n):
                 for c in range(6):
                     space.call[12 * k + c] = strain[k, c]
                     space.call[12 * k + 6 + c] = 0.0
             space.call[12 * n] = 0.0
-            ask_user(laws, space, row, laws.term[i], VALUES)
-    for k in range(row[R_FIRST], row[R_END]):
-        clear_point(space)
-        for c in range(6):
-            space.point[0, c] = strain[k, c]
-            space.point[1, c] = 0.0
-        for i in range(row[R_TERM], row[R_TERM] + row[R_TERMS]):
-            term = laws.term[i]
+        for want in (VALUES, ENERGIES):
             if term[T_KIND] == USER:
-                user_term(space, row, term, k, VALUES)
-            else:
-                at = term[T_VALUE] + (k - row[R_FIRST]) * term[T_WIDTH]
-                p, e, s = laws.value[at : at + term[T_WIDTH]], space.point[0], space.point[2]
-                plain_term(term[T_KIND], p, term[T_FIRST], term[T_COUNT], term[T_CHOICE], e, s, space.matrix, VALUES)
-        for c in range(6):
-            out[k, c] = space.point[2, c]
+                ask_user(laws, space, row, term, want)
+            for k in range(n):
+                clear_point(space)
+                for c in range(6):
+                    space.point[0, c] = strain[k, c]
+                    space.point[1, c] = 0.0
+                if term[T_KIND] == USER:
+                    energy = user_term(space, row, term, k + row[R_FIRST], want)
+                else:
+                    at = term[T_VALUE] + k * term[T_WIDTH]
+                    p, e, s = laws.value[at : at + term[T_WIDTH]], space.point[0], space.point[2]
+                    energy = plain_term(
+                        term[T_KIND], p, term[T_FIRST], term[T_COUNT], term[T_CHOICE], e, s, space.matrix, want
+                    )
+                if want == VALUES:
+                    for c in range(6):
+                        out[k, c] += space.point[2, c]
+                else:
+                    out[k, 6] += energy

@@ -28,7 +28,7 @@ class Term(NamedTuple):
     kind: str  # see `compile.families.laws`
     values: Array  # (m, width) its numbers at each point
     component: int = 0  # first strain on which it acts
-    count: int = 6  # on so many
+    strains: int = 6  # on so many
     choice: int = 0  # a whole number whose meaning depends on the kind
     memory: int = 0  # internal variables at each point
     smooth: bool = (
