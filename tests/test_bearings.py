@@ -373,7 +373,7 @@ def memory_rows(system: pl.System, given: Given, q: np.ndarray, v: np.ndarray) -
     out = np.zeros((nz, 3 * nv + nz + system.nu))
     with system.borrow() as space:
         S, p = np.empty((1, nv, nv)), np.zeros(engine.PARAMETERS)
-        p[slots.OPTION_CQ], p[slots.OPTION_CV] = 0.7, 0.3
+        p[slots.OPTION_CQ] = 1.0
         system.run_job(engine.TANGENT, q, v, np.zeros(nv), u, p=p, S=S, given=given, space=space)
         tables = system._model.loads["bearings"]
         told(system._model.tables, tables, space.work, q, v, out)

@@ -163,7 +163,9 @@ def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
     with system.borrow() as space:
         given = problem.given._replace(multipliers=found.multipliers if system.loop_rows else None)
         system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=given, space=space)
-        return replace(found, memory=space.work.kept.copy())
+        assert given.since is not None
+        assert given.memory is not None
+        return replace(found, memory=space.work.kept.copy(), since=given.since, before=given.memory)
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
