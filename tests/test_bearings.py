@@ -5,6 +5,7 @@ import pytest
 
 import oracle
 import pliant as pl
+from gradient_checks import errors
 from load_robots import branched, moved, state
 from pliant._jit import kernel
 from pliant.kernels import engine, slots
@@ -373,7 +374,7 @@ def memory_rows(system: pl.System, given: Given, q: np.ndarray, v: np.ndarray) -
     out = np.zeros((nz, 3 * nv + nz + system.nu))
     with system.borrow() as space:
         S, p = np.empty((1, nv, nv)), np.zeros(engine.PARAMETERS)
-        p[slots.OPTION_CQ], p[slots.OPTION_CV] = 0.7, 0.3
+        p[slots.OPTION_CQ] = 1.0
         system.run_job(engine.TANGENT, q, v, np.zeros(nv), u, p=p, S=S, given=given, space=space)
         tables = system._model.loads["bearings"]
         told(system._model.tables, tables, space.work, q, v, out)
@@ -480,3 +481,45 @@ def test_methods_without_memory_refuse():
     system = slider(coulomb=1.0).compile()
     with pytest.raises(ValueError, match="internal variables"):
         pl.simulate(system, 0.1, method="radau")
+
+
+# ---------------------------------------------------------------- gradients of motions
+
+
+@pytest.mark.parametrize("loop", [False, True], ids=["tree", "loop"])
+@pytest.mark.parametrize("sticks", [True, False], ids=["sticking", "sliding"])
+def test_gradients_of_motions(sticks, loop):
+    """Through bristles that are bent, or slip, and an impact with restitution, against differences."""
+    robot = pendulum(loop)
+    where = "hinge" if loop else "rod"
+    robot.add_motor("motor", where)
+    more = {} if sticks else {"breakaway": 0.2, "stribeck": 0.5}
+    robot.add_friction(
+        "friction", where, coulomb=1.0 if sticks else 0.1, viscous=0.01, stiction=1e-3, slip_speed=0.1, **more
+    )
+    robot.add_spring("spring", where, torque=(0, 0.5, 0, 2.0), rest=-0.3)
+    robot.add_stop("stop", where, upper=0.01, stiffness=200.0, restitution=0.6)
+    system = robot.compile()
+    v = np.zeros(system.nv)
+    v[1 if loop else 0] = 0.0 if sticks else 1.0
+    U = np.linspace(0.1, 0.3, 12)[:, None]
+    run = pl.rollout(system, U, step=2e-3, velocity=v)
+    bent = np.abs(run.remembered[2:, 1 if system.nz > 1 else 0])
+    assert bent.max() < 0.99e-3 if sticks else bent.max() >= 0.99e-3
+    names = (
+        "rod.mass",
+        "friction.coulomb",
+        "friction.stiction",
+        "spring.torque.1",
+        "stop.stiffness",
+        "stop.restitution",
+    )
+    cost = pl.Reach(robot.link("rod").at((0.5, 0, 0)), (0.5, 0.0, -1e-3), at="all")
+    options = {
+        "parameters": names,
+        "velocity": v,
+        "step": 2e-3,
+        "steps": {"start": 1e-7, "velocity": 1e-5, "parameter": 1e-5, "u": 1e-4},
+    }
+    found = errors(system, U, cost, start=system.neutral(), **options)
+    assert max(found.values()) < 1e-6, found

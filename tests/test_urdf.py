@@ -191,7 +191,9 @@ def test_what_is_not_supported_is_said(tmp_path):
         robot = pl.load_urdf(write(tmp_path, parts))
     assert ["dry friction" in str(w.message) or "mimics 'a_joint'" in str(w.message) for w in caught] == [True, True]
     assert not robot.couplings
-    assert robot.bearings == {"a_joint_friction": pl.JointFriction("a", coulomb=0.1)}  # of the joint with one coordinate
+    assert robot.bearings == {
+        "a_joint_friction": pl.JointFriction("a", coulomb=0.1)
+    }  # of the joint with one coordinate
 
 
 def fingers(tmp_path, mimic: str) -> pl.Robot:

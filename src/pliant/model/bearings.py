@@ -363,7 +363,7 @@ def add_friction(
     >>> hinge = robot.add_friction("hinge", rod, coulomb=1.0)  # the weight's moment is at most 0.74 N m
     >>> rest = pl.solve_statics(robot.compile())
     >>> print(f"{rest.q[0]:.1e} rad")  # it holds
-    7.4e-06 rad
+    7.4e-07 rad
     """
     target, index = _place(self, "friction", name, link, dof)
     try:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.dual import daxpy, dcross, dsub, get6, vdot, vscale, vsub
+from ..algebra.dual import dadd, dcross, dsub, get6, vdot, vscale, vsub
 from ..layout import F1, F2, I1, I2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, VE, YES
 from .law import add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench
 from .loops import JOINT_A, JOINT_B, add_gradient, column6, loop_frames, relative_motion
@@ -326,9 +326,8 @@ def add_energy(bearings, work, q):
 
 @routine
 def rate_slopes(t, bearings, work, j, by_q, by_v):
-    """Derivatives (nv,) of the rate of a loop coordinate; the columns are mixed with the weights of the message."""
+    """Derivatives (nv,) of the rate of a loop coordinate, from the columns J and R."""
     a, b = bearings.joint[j, JOINT_A], bearings.joint[j, JOINT_B]
-    cq, cv = work.message[MESSAGE_CQ], work.message[MESSAGE_CV]
     A, pa, B, pb, _s, m, f, _rate = loop_state(bearings, work, j)
     pair_columns(t, work, b, a, work.pair)
     for c in range(by_v.shape[0]):
@@ -338,12 +337,10 @@ def rate_slopes(t, bearings, work, j, by_q, by_v):
     Va, Vb = get6(ra, VE), get6(rb, VE)
     eta = dsub(Vb, Va)
     none = vscale(0.0, pb)
-    share = 1.0 / cq if cq != 0.0 else 0.0
     for c in range(by_q.shape[0]):
         da, db = column6(work.pair[1], c), column6(work.pair[0], c)
-        Ra = daxpy(-cv, da, column6(work.pair[3], c))
-        Rb = daxpy(-cv, db, column6(work.pair[2], c))
-        dV = dsub(daxpy(share, Rb, dcross(db, Vb)), daxpy(share, Ra, dcross(da, Va)))
+        Ra, Rb = column6(work.pair[3], c), column6(work.pair[2], c)
+        dV = dsub(dadd(Rb, dcross(db, Vb)), dadd(Ra, dcross(da, Va)))
         deta, zeta = dsub(dV, dcross(da, eta)), dsub(db, da)
         turn, slide = (eta[0], none, zeta[0], deta[0], none), (eta[1], none, zeta[1], deta[1], none)
         by_q[c] = row_jet(bearings.joint[j, J_KIND], bearings.coordinate[j], A, B, pa, pb, turn, slide)[4]
@@ -359,8 +356,6 @@ def memory_rows(t, bearings, work, q, v, out):
             continue
         o = bearings.first[0] + n
         row = out[o]
-        for c in range(row.shape[0]):
-            row[c] = 0.0
         by_q, by_v, force = row[:nv], row[nv : 2 * nv], row[2 * nv : 3 * nv]
         if j < 0:
             s, rate = tree_state(bearings, k, q, v)
