@@ -25,6 +25,7 @@ from .rods.strains import STRAIN_NAMES, Strains
 from .shapes import Inertia, Shape
 from .surroundings import (
     add_contact,
+    add_contacts,
     add_dipole,
     add_distributed_wrench,
     add_hydrodynamics,
@@ -117,7 +118,7 @@ class Robot:
     add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
     add_magnet, add_coil = add_magnet, add_coil
     set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics
-    add_obstacle, add_contact = add_obstacle, add_contact
+    add_obstacle, add_contact, add_contacts = add_obstacle, add_contact, add_contacts
     add_load, add_loop, add_coupling = add_load, add_loop, add_coupling
     add_tubes = add_tubes
 
