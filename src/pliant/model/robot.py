@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .contacts import add_contacts
 from .cost import check_robot
 from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stop, add_stress, add_tendon, check_line
 from .fluid import Fluid, Hydrodynamics
@@ -25,7 +26,6 @@ from .rods.strains import STRAIN_NAMES, Strains
 from .shapes import Inertia, Shape
 from .surroundings import (
     add_contact,
-    add_contacts,
     add_dipole,
     add_distributed_wrench,
     add_hydrodynamics,

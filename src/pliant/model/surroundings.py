@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from numpy.typing import ArrayLike
 
-from .contacts import add_contacts, check_pair
+from .contacts import check_pair
 from .fluid import Fluid, Hydrodynamics
 from .links import Frame, Link
 from .loads import FIELD, Contact, Density, Dipole, DistributedWrench, Load, Obstacle, PointWrench
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_contact",
-    "add_contacts",
     "add_dipole",
     "add_distributed_wrench",
     "add_hydrodynamics",
