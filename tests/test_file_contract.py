@@ -48,6 +48,7 @@ ADDERS = {  # method of Robot -> record of the file
 }
 ADDERS.pop("add_ConcentricTubes", None)  # a Load, added by add_load
 NOT_ADDED_BY_A_RECORD = {
+    "add_contacts": "the pairs that it adds",
     "add_tubes": "the rods that it adds and the record of ConcentricTubes, see test_tubes",
     "add_load": "Python functions cannot be written; describe() refuses robots with them",
     "add_hydrodynamics": "its argument is an object: the records of Hydrodynamics, tested below",
@@ -81,6 +82,7 @@ NOT_IN_FILES = {
     sections.SectionProperties: "a result",
     quadrature.Grid: "a result",
     shapes.Distance: "a result",
+    shapes.Corners: "a result",
     shapes.Triangles: "a result",
     shapes.Sheet: "a result",
     shapes.View: "a way to look",
@@ -465,6 +467,8 @@ SPECIAL: dict[str, dict[str, Any]] = {  # what a class does not allow otherwise
     "Free": {"rest": pl.translate(0.1, 0.2, 0.3)},
     "PiecewiseConstant": {"sections": (0.3, 0.5)},
     "Rows": {"position": "xz", "rotation": "y"},
+    "Hull": {"points": [[0.0, 0, 0], [0.1, 0, 0], [0, 0.2, 0], [0, 0, 0.3]]},
+    "Mesh": {"vertices": [[0.0, 0, 0], [0.1, 0, 0], [0, 0.2, 0]], "faces": [[0, 1, 2]]},
 }
 CLASSES = [
     (kind, record)
@@ -566,7 +570,7 @@ CALLS = [
     ("add_coil", {"parent": "hub", "radius": 0.1, "turns": 20.0, "axis": (0, 3, 4), "arrangement": "maxwell", "offset": TURNED}),
     ("set_fluid", {"density": 900.0, "current": (0.1, 0.2, 0.3)}),
     ("add_obstacle", {"shape": pl.Sphere(0.2), "parent": "hub", "pose": TURNED, "inside": True}),
-    ("add_contact", {"link": "arm", "other": "floor", "stiffness": 1e4, "exponent": 1.2, "damping": 0.5, "friction": 0.3, "slip_speed": 0.02, "per_length": True, "stiction": 1e-5}),
+    ("add_contact", {"link": "arm", "other": "floor", "stiffness": 1e4, "exponent": 1.2, "damping": 0.5, "friction": 0.3, "slip_speed": 0.02, "per_length": True, "stiction": 1e-5, "spacing": 0.01}),
     ("add_contact", {"link": "arm", "other": "floor", "stiffness": 1e4, "restitution": 0.5}),
     ("add_loop", {"a": "leg.tip", "b": "hub", "joint": pl.Universal((1, 0, 0), (0, 1, 1))}),
     ("add_loop", {"a": "leg@0.4", "b": "hub", "joint": pl.Spherical(stiffness=[1, 2, 3], damping=0.1, rest=(0.1, 0.2, 0.3))}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from ..kernels.loads.shapes import PRIMITIVES
 from ..model.links import Body, Rod
 from ..model.loads import Contact
 from ..model.pose import Pose
-from ..model.shapes import Distance, Shape
+from ..model.shapes import Corners, Distance, Shape
 from .places import Anchor, Places, as_rows
 from .surfaces import field_nodes, mesh_boxes, mesh_triangles
 
@@ -41,15 +42,20 @@ class Side:
     anchor: Anchor
     inside: bool
 
-    @property
+    @cached_property
     def distance(self) -> Distance | None:
         """To its surface."""
         return self.shape.distance()
 
+    @cached_property
+    def corners(self) -> Corners:
+        """With which it touches."""
+        return self.shape.corners()
+
     @property
     def has_corners(self) -> bool:
         """Whether it may touch with corners of its own: neither a cavity nor endless."""
-        return not self.inside and len(self.shape.corners().points) > 0
+        return not self.inside and len(self.corners.points) > 0
 
     @property
     def is_smooth(self) -> bool:
@@ -105,6 +111,7 @@ class Touching:
     def __init__(self, places: Places) -> None:
         self.places = places
         self.surfaces = _Surfaces()
+        self.sides: dict[str, Side | None] = {}
         self.numbers: dict[str, int] = {}  # of shapes, by the name of the obstacle or body
         self.point: list[list[int]] = []
         self.ball: list[list[float]] = []
@@ -121,6 +128,12 @@ class Touching:
 
     def side(self, name: str) -> Side | None:
         """The body or obstacle of a name; None for a rod."""
+        if name not in self.sides:
+            self.sides[name] = self.make_side(name)
+        return self.sides[name]
+
+    def make_side(self, name: str) -> Side | None:
+        """As `side`, anew."""
         robot = self.places.robot
         if name in robot.obstacles:
             obstacle = robot.obstacles[name]
@@ -216,7 +229,7 @@ class Touching:
             for centre, r in side.shape.contact_points():
                 self.add_point(side.anchor, centre, r, 1.0)
         else:
-            corners = side.shape.corners()
+            corners = side.corners
             for centre, r in zip(corners.points[: corners.spheres], corners.radius):
                 self.add_point(side.anchor, centre, float(r), 1.0)
         return first, len(self.point)
@@ -225,7 +238,7 @@ class Touching:
         """Edges of a body or obstacle, as capsules."""
         if side.name not in self.capsules:
             first = len(self.point)
-            corners = side.shape.corners()
+            corners = side.corners
             for a, b in corners.edges:
                 ends, r = corners.points[[a, b]], float(corners.radius[a])
                 width = min(r, 0.25 * float(np.linalg.norm(ends[1] - ends[0])))
@@ -285,15 +298,15 @@ class Touching:
         # what is all spheres needs no corners of the other
         from_a = a.has_corners and b.distance is not None
         from_b = b.has_corners and a.distance is not None and not a.inside
-        if from_a and from_b and a.shape.corners().whole:
+        if from_a and from_b and a.corners.whole:
             from_b = False
-        elif from_a and from_b and b.shape.corners().whole:
+        elif from_a and from_b and b.corners.whole:
             from_a = False
         if from_a:
             self.add_touch(self.of_body(a, sharp=b.is_smooth), b, law, turned=False)
         if from_b:
             self.add_touch(self.of_body(b, sharp=a.is_smooth), a, law, turned=True)
-        if a.has_corners and b.has_corners and len(a.shape.corners().edges) and len(b.shape.corners().edges):
+        if a.has_corners and b.has_corners and len(a.corners.edges) and len(b.corners.edges):
             ranges = self.edges_of(a), self.edges_of(b)
             self.rods.append([*ranges[0], *ranges[1], law])
             self.around.append([*self.sphere_around(ranges[0]), *self.sphere_around(ranges[1])])

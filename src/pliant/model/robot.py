@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .bearings import Backlash, JointFriction, JointSpring, add_backlash, add_friction, add_spring
+from .contacts import add_contacts
 from .cost import check_robot
 from .driven import (
     add_active_strain,
@@ -135,7 +136,7 @@ class Robot:
     add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
     add_magnet, add_coil = add_magnet, add_coil
     set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics
-    add_obstacle, add_contact = add_obstacle, add_contact
+    add_obstacle, add_contact, add_contacts = add_obstacle, add_contact, add_contacts
     add_load, add_loop, add_coupling = add_load, add_loop, add_coupling
     add_tubes = add_tubes
 

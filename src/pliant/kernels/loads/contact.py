@@ -225,10 +225,10 @@ def forget_all(contact, k, work):
 def is_far(contact, k, state, task, margin):
     """Broad phase: whether all points of a contact are further from its shape than `margin`.
 
-    For FORCES, which also remember how fast a point comes, they must be further apart than they are large.
+    For FORCES, if they remember how fast a point comes, they must be further apart than they are large.
     """
     bound, reach = contact.bound[contact.touch[k, C_SHAPE]], contact.reach[k]
-    if task == FORCES:
+    if task == FORCES and contact.first[0] >= 0:
         margin = max(bound[BALL_RADIUS], 0.0) + max(reach[BALL_RADIUS], 0.0)
     step = (
         contact.point[contact.touch[k, C_FIRST], 0] if contact.touch[k, C_END] > contact.touch[k, C_FIRST] else NOBODY
@@ -357,15 +357,15 @@ def obstacle_force(contact, law, m, row, other, depth, c, n, past):
 def apply_obstacle(contact, k, work):
     """Forces of one obstacle on a range of points."""
     state = work.state
+    if is_far(contact, k, state, FORCES, 0.0):
+        forget_all(contact, k, work)
+        return
     s = contact.touch[k, C_SHAPE]
     j = contact.shape[s, SHAPE_STEP]
     other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
     turned = get9(other, RE)
-    if is_far(contact, k, state, FORCES, 0.0):
-        forget_all(contact, k, work)
-        return
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         c = centre_of(contact, m, state)
         d, n, _H = distance_to(contact, s, R, p, c)
@@ -423,13 +423,11 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
     state = work.state
     s = contact.touch[k, C_SHAPE]
     j = contact.shape[s, SHAPE_STEP]
-    if cross and j < 0:
+    if (cross and j < 0) or is_far(contact, k, state, MATRICES, 0.0):
         return
     other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
-    if is_far(contact, k, state, MATRICES, 0.0):
-        return
     A, B, spare = work.law[0], work.law[1], work.law[2]
     normal, slide = work.line[:3], work.line[3]
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
@@ -711,11 +709,11 @@ def contact_potential(t, work, contact, space):
     """Elastic energy of all contacts; needs the forward pass."""
     energy = 0.0
     for k in range(contact.touch.shape[0]):
+        if is_far(contact, k, work.state, ENERGY, 0.0):
+            continue
         s = contact.touch[k, C_SHAPE]
         R, p = shape_frame(contact, s, work.state)
         law = contact.law[contact.touch[k, C_LAW]]
-        if is_far(contact, k, work.state, ENERGY, 0.0):
-            continue
         for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
             c = centre_of(contact, m, work.state)
             d, _n, _H = distance_to(contact, s, R, p, c)

@@ -15,6 +15,7 @@ __all__ = ["Box"]
 
 
 _SIGNS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+_EDGES = np.array([(i, j) for i in range(8) for j in range(i) if np.abs(_SIGNS[i] - _SIGNS[j]).sum() == 2])
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ class Box(Shape):
         """Eight corners and twelve edges."""
         r = ROUNDING * min(self.x, self.y, self.z)
         half = 0.5 * np.array([self.x, self.y, self.z]) - r
-        edges = [(i, j) for i in range(8) for j in range(i) if np.abs(_SIGNS[i] - _SIGNS[j]).sum() == 2]
-        return Corners(_SIGNS * half, np.full(8, r), np.array(edges))
+        return Corners(_SIGNS * half, np.full(8, r), _EDGES)
 
     def distance(self) -> Distance:
         """A block."""
