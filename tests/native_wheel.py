@@ -47,7 +47,12 @@ def _files() -> list[Path]:
 
 
 def wheel() -> Path:
-    """Build it if it is not there; kernels are compiled only if they changed (`native/build.py`)."""
+    """Build it if it is not there; kernels are compiled only if they changed (`native/build.py`).
+
+    ``PLIANT_TEST_WHEEL`` names another one, to be tested in its place.
+    """
+    if os.environ.get("PLIANT_TEST_WHEEL"):
+        return Path(os.environ["PLIANT_TEST_WHEEL"]).resolve()
     digest = hashlib.sha256(sys.version.encode())
     for path in _files():
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())

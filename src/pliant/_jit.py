@@ -133,7 +133,14 @@ if hasattr(os, "register_at_fork"):
 def compiler() -> Any:
     """The module `_numba`, imported when it is first asked for."""
     if not _BACK:
-        from . import _numba, _progress
+        try:
+            from . import _numba, _progress
+        except ModuleNotFoundError as error:
+            if error.name not in ("numba", "llvmlite"):
+                raise
+            raise ImportError(
+                f"{error.name} is not installed, and needed for what was not compiled ahead of time: pip install numba"
+            ) from error
 
         with _LOCK:
             if not _BACK:
@@ -202,30 +209,25 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _known(value: Any) -> Any:
-    """What numba understands in place of a part, else None."""
-    if isinstance(value, Part):
-        return value.made
-    return value.otherwise.__self__.made if isinstance(value, _native.KERNELS) else None
-
-
 def resolve(function: Any) -> None:
-    """Put what numba understands in place of all parts that a function mentions: in its module, in others, in its closure."""
+    """Put what numba understands in place of all parts that a function mentions: in its module, in others, in its closure.
+
+    Kernels stay what they are; should compiled code call one, numba asks for its `_numba_type_`.
+    """
     names, space = _names(function.__code__), function.__globals__
     for name in names & space.keys():
-        known = _known(space[name])
-        if known is not None:
-            space[name] = known
-        elif isinstance(space[name], ModuleType):
-            attributes = vars(space[name])
-            for attribute in names & attributes.keys():
-                known = _known(attributes[attribute])
-                if known is not None:
-                    attributes[attribute] = known
+        if isinstance(space[name], ModuleType):
+            _replace(vars(space[name]), names)
+    _replace(space, names)
     for cell in function.__closure__ or ():
-        known = _known(cell.cell_contents)
-        if known is not None:
-            cell.cell_contents = known
+        if isinstance(cell.cell_contents, Part):
+            cell.cell_contents = cell.cell_contents.made
+
+
+def _replace(space: dict[str, Any], names: set[str]) -> None:
+    for name in names & space.keys():
+        if isinstance(space[name], Part) and not isinstance(space[name], Kernel):
+            space[name] = space[name].made
 
 
 def _inner(function: Any, **options: bool) -> Any:
@@ -282,8 +284,8 @@ class Kernel(Part):
 def _shown(value: Any) -> str:
     if not hasattr(value, "dtype") or not value.ndim:
         return type(value).__name__
-    contiguous = "" if value.flags.c_contiguous else ", not contiguous"
-    return f"{value.dtype}{value.ndim}{contiguous}"
+    contiguous = "" if value.flags.c_contiguous else " not contiguous"
+    return f"{value.dtype}{list(value.shape)}{contiguous}"
 
 
 def kernel(function: Any, source: Any = None) -> Any:

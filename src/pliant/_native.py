@@ -65,7 +65,7 @@ def _load() -> tuple[ModuleType | None, str, dict[str, Any], str]:
 _MODULE, _FOUND, _TABLE, _REASON = _load()
 LEVEL = _FOUND  # of the processor; empty without machine code
 MISSING = _REASON  # why there is none
-KERNELS: tuple[type, ...] = (_MODULE.Kernel,) if _MODULE else ()  # what its kernels are
+KERNELS: tuple[Any, ...] = (_MODULE.Kernel,) if _MODULE else ()  # what its kernels are
 
 
 @cache

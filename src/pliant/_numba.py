@@ -96,13 +96,11 @@ def announce(function: Any) -> None:
     """Called with the function of a kernel or unit before it is compiled, not loaded; `_jit` puts its own here."""
 
 
-_ARGUMENTS = {"n": types.int64, "x": types.float64, "b": types.boolean}
-
-
 def argument_types(text: str) -> tuple[Any, ...]:
     """The types that `_jit.kernel` names by letters."""
-    numbers = {"i": types.int64, "f": types.float64}
-    return tuple(_ARGUMENTS.get(word) or types.Array(numbers[word[0]], int(word[1]), "C") for word in text.split())
+    known = {"n": types.int64, "x": types.float64, "b": types.boolean, "i": types.int64, "f": types.float64}
+    words = [(known[word[0]], int(word[1:] or 0)) for word in text.split()]
+    return tuple(types.Array(kind, axes, "C") if axes else kind for kind, axes in words)
 
 
 # ---------------------------------------------------------------- functions, whichever way

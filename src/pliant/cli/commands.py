@@ -332,22 +332,25 @@ def info(options: argparse.Namespace) -> int:
 
     from .. import __file__ as package
 
-    installed = {}
-    for name, extra in EXTRAS.items():
-        try:
-            installed[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            installed[name] = f"missing (pip install 'pliant[{extra}]')"
+    installed = {name: _version(name, extra) for name, extra in EXTRAS.items()}
     data = {
         "pliant": importlib.metadata.version("pliant"),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        **{name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")},
+        **{name: _version(name) for name in ("numpy", "scipy", "numba")},
         **installed,
         **_how_kernels_run(Path(package).parent),
     }
     _print(options, "\n".join(f"{name:18s} {value}" for name, value in data.items()), data)
     return OK
+
+
+def _version(name: str, extra: str = "") -> str:
+    """The version of a package, or how to get it."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return f"missing (pip install '{f'pliant[{extra}]' if extra else name}')"
 
 
 def _how_kernels_run(package: Path) -> dict[str, str]:
