@@ -13,7 +13,7 @@ __all__ = ["announce", "expected_seconds"]
 
 # Seconds of one free core of 3 GHz for a thousand bytes of source: of files that this process has not compiled anything of, and
 # of all, whose functions are optimised together.
-_PER_NEW, _PER_ANY = 0.085, 0.018
+_PER_NEW, _PER_ANY = 0.1, 0.01
 _SEEN: set[Path] = set()
 
 
