@@ -6,31 +6,25 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 
 
-def engine() -> None:
-    """The engine: the longest, so it comes first."""
-    from test_interpreted import small_robot
+def kernels() -> None:
+    """Every kernel and unit for real numbers, in one process: the longest, so it comes first."""
+    from pliant._parts import compile_all
 
-    system = small_robot().compile()
-    system.gravity_forces(system.neutral())
+    compile_all()
 
 
-def units() -> None:
-    """What the engine calls through pointers."""
-    from pliant._call import Unit
-    from pliant.kernels import loads
+def native() -> None:
+    """The wheel with machine code, for the tests of it."""
+    import native_wheel
 
-    for info in pkgutil.iter_modules(loads.__path__, "pliant.kernels.loads."):
-        for unit in vars(import_module(info.name)).values():
-            if isinstance(unit, Unit):
-                assert unit.address
+    if not native_wheel.why_not():
+        native_wheel.wheel()
 
 
 def oracle() -> None:
@@ -54,7 +48,7 @@ def oracle() -> None:
 
 
 def rest() -> None:
-    """The remaining kernels, by asking a small robot everything."""
+    """What a small robot that is asked everything needs beside."""
     import pliant as pl
     import test_interpreted
 
@@ -82,7 +76,7 @@ def loaded() -> None:
     laws.elastic_tangent(q)
 
 
-FIRST, LAST = (engine, oracle, units), (rest, loaded)  # the last need what the first compile
+FIRST, LAST = (kernels, oracle, native), (rest, loaded)  # the last need what the first compile
 
 
 def warm(names: list[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from ..kernels.layout import STATIC
@@ -346,6 +345,8 @@ def modes(
 
 def _symmetric_modes(K: Array, M: Array, D: Array) -> tuple[Array, Array, Array]:
     """Frequencies (signed), shapes and damping ratios of a symmetric stiffness."""
+    import scipy.linalg  # here, since it takes a while to import
+
     values, shapes = scipy.linalg.eigh((K + K.T) / 2, M)
     omega = np.sign(values) * np.sqrt(np.abs(values))
     modal = np.einsum("ik,ij,jk->k", shapes, D, shapes)
@@ -358,6 +359,8 @@ def _unsymmetric_modes(K: Array, M: Array, D: Array) -> tuple[Array, Array, Arra
 
     To first order in the damping, by left eigenvectors y: ``λ² + λ yᵀDφ/yᵀMφ + ω² = 0``.
     """
+    import scipy.linalg  # here, since it takes a while to import
+
     values, left, right = scipy.linalg.eig(np.linalg.solve(M, K), left=True, right=True)
     weight = np.einsum("ik,ik->k", left.conj(), right)
     modal = np.einsum("ik,ij,jk->k", left.conj(), np.linalg.solve(M, D), right) / weight

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lapack
 
 from ..kernels import engine
 from ..model.validate import finite, integer, positive, unknown_name, vector
@@ -417,6 +416,8 @@ class Arc:
 
 def solve_bordered(M: Array, b: Array) -> Array:
     """M⁻¹ b, or the shortest solution if M is singular: nothing moves along directions that cost no energy."""
+    from scipy.linalg import lapack  # here, since it takes a while to import
+
     factors, pivot, info = lapack.dgetrf(M)
     norm = float(np.max(np.sum(np.abs(M), axis=0)))
     if info == 0 and lapack.dgecon(factors, norm)[0] > _SINGULAR:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from ..kernels.solve.statics import CLEAR
@@ -200,6 +199,8 @@ def _modes_of(system: System, q: Array, S: Array, Z: Array) -> tuple[Array, Arra
 
     The mass takes out what the choice of functions and units brings in: polynomials that are nearly dependent are not neutral.
     """
+    import scipy.linalg  # here, since it takes a while to import
+
     try:
         values, V = scipy.linalg.eigh(S, Z.T @ system.mass_matrix(q) @ Z)
         if np.all(np.isfinite(values)):
@@ -211,6 +212,8 @@ def _modes_of(system: System, q: Array, S: Array, Z: Array) -> tuple[Array, Arra
 
 def _by_motion(system: System, q: Array, A: Array, D: Array, Z: Array) -> Verdict:
     """By the eigenvalues of λ² M + λ D + K."""
+    import scipy.linalg  # here, since it takes a while to import
+
     n = len(A)
     creeps = False
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 from ..kernels import engine, slots
+from ..kernels.groups import POSITION
 from ..kernels.layout import STATIC
 from ..kernels.loads import internal
 from ..kernels.loads.efforts import E_INPUT, E_V
@@ -131,7 +131,9 @@ def elastic(
     out, scratch = np.empty((2, system.nv))
     K = np.zeros((system.nv if tangent else 0, system.nv))
     with system.borrow() as space:
-        energy = internal.elastic_forces(system._internal, system.check_q(q), out, scratch, space.work.spring, K)
+        ints, floats, _buffer = space.packed
+        first, state = POSITION[internal.Internal], system.check_q(q)
+        energy = internal.elastic_forces(ints, floats, first, state, out, scratch, space.work.spring, K)
     if has_laws(system):
         more = forces_of_laws(system, system.check_q(q), None, u, memory, tangents=tangent)
         return out + more.force, float(energy) + more.energy, K + more.dq if tangent else K
@@ -219,13 +221,13 @@ def acceleration_derivatives(
     n, m = system.nv, len(multipliers)
     right = np.hstack([-stiffness, -damping, np.eye(n), B])
     right[known] = 0.0
-    found = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    found = _cholesky_solution(factor, right)
     forces = np.zeros((m, right.shape[1]))
     if m:
         G = closure(system, state[0], state[1])[1]
         kept = independent(free_rows(system, G))
         G = np.where(known, 0.0, G[kept])
-        X = scipy.linalg.cho_solve(factor, G.T, check_finite=False)
+        X = _cholesky_solution(factor, G.T)
         factors = stabilisation_of(stabilisation)
         target = np.zeros((len(G), right.shape[1]))
         for k, weights in enumerate(((1.0, 0.0), (0.0, 1.0))):
@@ -269,11 +271,19 @@ def solve_mass(system: Core, q: ArrayLike, b: ArrayLike) -> Array:
     b = np.asarray(b, dtype=float)
     if b.shape[:1] != (system.nv,):
         raise ValueError(f"b has shape {b.shape}, but {system.nv} rows are needed (nv of {system.name!r}).")
-    return scipy.linalg.cho_solve(mass_factor(system, mass_matrix(system, q)), b, check_finite=False)
+    return _cholesky_solution(mass_factor(system, mass_matrix(system, q)), b)
+
+
+def _cholesky_solution(factor: tuple[Array, bool], b: Array) -> Array:
+    import scipy.linalg  # here, since it takes a while to import
+
+    return scipy.linalg.cho_solve(factor, b, check_finite=False)
 
 
 def mass_factor(system: Core, mass: Array) -> tuple[Array, bool]:
     """Cholesky factor of a mass matrix; error that names the cause if there is none."""
+    import scipy.linalg  # here, since it takes a while to import
+
     try:
         factor = scipy.linalg.cho_factor(mass, lower=True, check_finite=False)
         if np.all(np.diag(factor[0]) ** 2 > 1e-14 * np.diag(mass)):
