@@ -119,6 +119,22 @@ def test_results_are_found_again(key):
             assert new == pytest.approx(old, rel=AGAIN[key], abs=1e-9), number.name
 
 
+def test_methods_of_a_robot_agree():
+    """[002]: exact Jacobian and differences, BDF with one and the other, the general solver of statics."""
+    from pliant.papers import motions002, statics002
+
+    pytest.importorskip("matplotlib").use("agg")
+    found = motions002.derivatives("cdm", True).values
+    assert found["time, exact"].error < 1e-9
+    assert 1e-9 < found["mismatch by q, median"].value < 1e-5
+    runs = [motions002.timed("cdm", method, True) for method in ("method 1", "method 2", "method 3", "default")]
+    assert all(run.error < 1e-3 for run in runs)
+    rest = statics002.statics("cdm", True).values
+    assert rest["solved, stable"].value == 100
+    assert rest["time of one, exact derivatives"].error < 1e-9
+    assert rest["mismatch of the points, same equilibrium, median"].value < 1e-6
+
+
 def test_flows_end_in_equilibria():
     """[004] eq. 45: at rest nothing is left of the residual; eqs 57–58: the tip is where it was led."""
     beam = pliant.gallery.load("tip_moment")
