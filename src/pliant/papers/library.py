@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .declare import Experiment, Paper
+from .paper000 import PAPER as PAPER000
 from .paper002 import PAPER as PAPER002
 from .paper004 import PAPER as PAPER004
 
 __all__ = ["PAPERS", "experiments"]
 
-PAPERS: tuple[Paper, ...] = (PAPER002, PAPER004)
+PAPERS: tuple[Paper, ...] = (PAPER000, PAPER002, PAPER004)
 
 
 def experiments() -> list[Experiment]:

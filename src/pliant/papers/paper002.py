@@ -49,7 +49,7 @@ EXTRA = (
     Experiment(
         key="002-matlab",
         place="Table 3",
-        title="ode15s, ode113 and fsolve of MATLAB",
+        title="MATLAB's ode15s, ode113 and fsolve",
         verdict="impossible",
         run=None,
         why="they are not available here; SciPy's BDF, Dormand and Prince's method and hybr take their places, with the same tolerances.",
