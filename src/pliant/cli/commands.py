@@ -25,6 +25,7 @@ __all__ = [
     "info",
     "modes",
     "new",
+    "papers",
     "run",
     "statics",
     "studio",
@@ -314,6 +315,35 @@ def examples(options: argparse.Namespace) -> int:
         return OK
     gallery.run(options.name, output=options.output)
     return OK
+
+
+def papers(options: argparse.Namespace) -> int:
+    """``pliant papers``."""
+    from .. import papers as library
+
+    if options.list:
+        found = [e for e in library.experiments() if not options.paper or e.paper in options.paper]
+        lines = [f"{library.MARKS[e.verdict]} {e.key:28s} {e.title} ({e.place})" for e in found]
+        data = {"experiments": [{"key": e.key, "title": e.title, "verdict": e.verdict} for e in found]}
+        _print(options, "\n".join(lines), data)
+        return OK
+    if options.redraw:
+        library.write_docs(options.redraw, options.redraw)
+        return OK
+    log = (lambda _line: None) if options.json else print
+    results = library.run(options.paper, options.output, only=options.only, quick=options.quick, log=log)
+    if options.docs:
+        library.write_docs(options.output, options.docs)
+    _print(options, f"pages, figures and papers.json in {options.output}", results)
+    wrong = [
+        f"{e.key}: {text}"
+        for e in library.experiments()
+        if e.key in results["experiments"] and (not options.only or e.key in options.only)
+        for text in library.problems(e, library.measured(results["experiments"][e.key]))
+    ]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return FAILED if wrong else OK
 
 
 def bench(options: argparse.Namespace) -> int:
