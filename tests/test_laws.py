@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import pliant as pl
 from law_robots import complex_columns, complex_laws, lawful, memory_of, task_memory
@@ -211,3 +212,22 @@ def test_linear_law_is_the_linear_rod():
         assert not np.any(other.stiffness_matrix)
         X = [0.2, 0.7]
         np.testing.assert_allclose(plain.stress("rod", q, X), other.stress("rod", q, X), atol=1e-9)
+
+
+def test_rubber_of_two_stiffnesses_along_a_rod():
+    """A strip whose second half is twice as stiff: each half stretches as its own modulus says, F = EA/3 (λ − λ⁻²)."""
+    robot = pl.Robot("strip", gravity=(0, 0, 0))
+    rubber = pl.Material(young=pl.Stepped((3e5, 6e5), (0.5,)), poisson=0.5, density=1000)
+    rod = robot.add_rod(
+        "strip",
+        length=0.2,
+        section=pl.Circle(0.01),
+        material=rubber,
+        strains=pl.Strains(stretch=pl.PiecewiseConstant(2)),
+        law=pl.NeoHookean(),
+    )
+    robot.add_wrench("pull", rod.tip, force=(1, 0, 0))
+    system = robot.compile()
+    rest = pl.solve_statics(system, {"pull": 40.0})
+    stretch = [brentq(lambda x, E=E: np.pi * 1e-4 * E / 3 * (x - x**-2) - 40.0, 1.0, 5.0) for E in (3e5, 6e5)]
+    np.testing.assert_allclose(system.pose("strip.tip", rest.q)[0, 3], 0.1 * sum(stretch), rtol=1e-10)

@@ -22,9 +22,9 @@ class Rubber(Law):
 
     elastic: ClassVar[bool] = True
 
-    def ratios(self, c1: float) -> tuple[float, float]:
-        """c₂/c₁ and c₃/c₁."""
-        return 0.0, 0.0
+    def ratios(self, c1: Array) -> tuple[Array, Array]:
+        """c₂/c₁ and c₃/c₁ for some c₁ (m,)."""
+        return np.zeros_like(c1), np.zeros_like(c1)
 
     def check(self, rod: Rod) -> None:
         """It needs an incompressible material with a section, and a reference stretch of one."""
@@ -34,14 +34,17 @@ class Rubber(Law):
             raise ValueError(
                 f"law {name} needs section and material, from which all of its stiffness follows; leave out stiffness."
             )
-        E, G = rod.material.young, rod.material.shear
-        if abs(E - 3.0 * G) > 1e-9 * max(E, 3.0 * G):
+        X = np.linspace(0.0, 1.0, 17)
+        material = rod.material.at(X)
+        E, G = material.young, material.shear
+        if np.any(np.abs(E - 3.0 * G) > 1e-9 * np.maximum(E, 3.0 * G)):
+            k = int(np.argmax(np.abs(E - 3.0 * G)))
             raise ValueError(
-                f"law {name} is for an incompressible material, and this one has E = {E:g} Pa and G = {G:g} Pa: give Material(..., poisson=0.5)."
+                f"law {name} is for an incompressible material, and this one has E = {E[k]:g} Pa and G = {G[k]:g} Pa: give Material(..., poisson=0.5)."
             )
-        if E == 0.0:
+        if np.any(E == 0.0):
             raise ValueError(f"law {name}: young = 0 is not allowed: it is the stiffness at small strains, E = 6 c1.")
-        stretch = rod.reference(np.linspace(0.0, 1.0, 17))[:, 3]
+        stretch = rod.reference(X)[:, 3]
         if np.any(stretch != 1.0):
             raise ValueError(
                 f"law {name} needs a reference strain with stretch 1, since stretch is measured from there; got {shown(stretch.tolist())}."
@@ -50,5 +53,5 @@ class Rubber(Law):
     def terms(self, rod: Rod, stiffness: Array, X: Array) -> list[Term]:
         """One term: the diagonal of Σ, c₂/c₁ and c₃/c₁."""
         assert rod.material is not None
-        ratios = np.tile(self.ratios(rod.material.young / 6.0), (len(X), 1))
-        return [Term("rubber", np.hstack([np.diagonal(stiffness, axis1=1, axis2=2), ratios]))]
+        ratios = self.ratios(rod.material.at(X).young / 6.0)
+        return [Term("rubber", np.column_stack([np.diagonal(stiffness, axis1=1, axis2=2), *ratios]))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...validate import finite
+from .base import Array
 from .rubber import Rubber
 
 __all__ = ["Yeoh"]
@@ -39,6 +40,6 @@ class Yeoh(Rubber):
         for name in ("c2", "c3"):
             self._set(name, finite(f"Yeoh.{name}", getattr(self, name), unit="Pa"))
 
-    def ratios(self, c1: float) -> tuple[float, float]:
+    def ratios(self, c1: Array) -> tuple[Array, Array]:
         """c₂/c₁ and c₃/c₁."""
         return self.c2 / c1, self.c3 / c1
