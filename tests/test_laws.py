@@ -142,7 +142,7 @@ def test_yeoh_in_tension():
 
 
 def test_rubber_bends_and_twists_with_the_section_that_is_left():
-    """At the stretch λ bending has EI (1 + 2/λ³)/(3λ) and torsion GJ/λ; torsion shortens nothing at first, but pulls with GJ κ²/2λ²."""
+    """At the stretch λ bending has EI (1 + 2/λ³)/(3λ) and torsion GJ/λ; torsion takes GJ κ²/2λ² from the force along the axis."""
     system = strip(pl.NeoHookean(), pl.Strains(stretch=0, bending_z=0, torsion=0)).compile()
     stretch, kappa, psi = 1.7, 0.9, 1.3
     q = np.array([psi, kappa, stretch - 1])
