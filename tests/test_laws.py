@@ -211,3 +211,39 @@ def test_linear_law_is_the_linear_rod():
         assert not np.any(other.stiffness_matrix)
         X = [0.2, 0.7]
         np.testing.assert_allclose(plain.stress("rod", q, X), other.stress("rod", q, X), atol=1e-9)
+
+
+def test_tapered_rubber_under_its_own_weight():
+    """μ A(X) (λ − 1/λ²) = ρ g ∫_X^L A at every point of a hanging cone; the tip is where ∫ λ says, exponentially in the order."""
+    L, r0, r1, young = 0.5, 0.02, 0.01, 8e3
+    soft = pl.Material(young=young, poisson=0.5, density=1000.0)
+    x, w = np.polynomial.legendre.leggauss(60)
+    s = 0.5 * L * (1 + x)
+
+    def radius(s):
+        return r0 + (r1 - r0) * s / L
+
+    below = (radius(s) ** 3 - r1**3) / (3 * (r0 - r1) / L)  # ∫ r² from s to L
+    load = 1000.0 * 9.81 * below / radius(s) ** 2 / (young / 3)
+    stretch = np.array(
+        [np.real(np.roots([1, -b, 0, -1])[np.argmin(np.abs(np.imag(np.roots([1, -b, 0, -1]))))]) for b in load]
+    )
+    exact = float(0.5 * L * w @ stretch)
+    errors = []
+    for order in (1, 3, 6):
+        robot = pl.Robot("hanging", gravity=(9.81, 0, 0))
+        rod = robot.add_rod(
+            "rod",
+            length=L,
+            section=pl.Circle((r0, r1)),
+            material=soft,
+            strains=pl.Strains(stretch=order),
+            law=pl.NeoHookean(),
+        )
+        system = robot.compile()
+        rest = pl.solve_statics(system)
+        errors.append(abs(system.pose(rod.tip, rest.q)[0, 3] - exact) / exact)
+    assert stretch.max() > 1.3
+    assert errors[0] < 1e-2
+    assert errors[1] < 0.05 * errors[0]
+    assert errors[2] < 1e-6
