@@ -105,6 +105,10 @@ def test_names_and_units_of_parameters():
     assert system.parameters["twig.law.Plastic.hardening"] == 0.1
     assert system.parameters["hand.law.Polynomial.bending.2"] == 0.05
     assert system.parameters["hand.law.PrandtlIshlinskii.bending.1.0"] == 0.1
+    assert units["twist.strain.torsion"] == "rad/m"
+    softer = system.with_parameters({"twist.strain.torsion": 0.1, "arm.law.Prony.tau.1": 0.5})
+    assert softer.robot.active_strains["twist"].strain[0] == 0.1
+    assert softer.robot.link("arm").content.law[1].tau == (0.02, 0.5)
 
 
 def test_linear_analysis_of_elastic_laws():
@@ -384,6 +388,17 @@ def test_derivatives_of_user_laws_with_memory():
             slope = (ask(memory + d) - ask(memory - d)) / 2e-3  # linear in them
             np.testing.assert_allclose(rows[k, 2 * n : 3 * n], slope[:n], atol=tolerance * np.abs(slope).max())
             np.testing.assert_allclose(rows[:, 3 * n + k], slope[n:], atol=tolerance)
+
+
+def test_energy_of_user_laws():
+    """With an energy it is stored, without one all work of the law is dissipated; the balance holds either way."""
+    for law in (pl.UserLaw(cubic, cubic_slopes, cubic_energy), pl.UserLaw(cubic)):
+        system = strip(law, pl.Strains(bending=1)).compile()
+        run = pl.simulate(system, 0.2, u={"bend": 0.05}, rtol=1e-6, atol=1e-8, output=2e-4)
+        balance = run.power_balance()
+        assert np.abs(balance["imbalance"]).max() < 2e-3 * np.abs(balance["input"]).max()
+        assert (run.energies().elastic.max() > 1e-4) == (law.energy is not None)
+        assert not [text for text in run.warnings if "gained" in text]
 
 
 def test_plasticity_of_the_user():

@@ -143,7 +143,7 @@ def test_yeoh_in_tension():
 
 
 def test_rubber_bends_and_twists_with_the_section_that_is_left():
-    """At the stretch λ bending has EI (1 + 2/λ³)/(3λ) and torsion GJ/λ; torsion shortens nothing at first, but pulls with GJ κ²/2λ²."""
+    """At the stretch λ bending has EI (1 + 2/λ³)/(3λ) and torsion GJ/λ; torsion takes GJ κ²/2λ² from the force along the axis."""
     system = strip(pl.NeoHookean(), pl.Strains(stretch=0, bending_z=0, torsion=0)).compile()
     stretch, kappa, psi = 1.7, 0.9, 1.3
     q = np.array([psi, kappa, stretch - 1])
@@ -231,3 +231,39 @@ def test_rubber_of_two_stiffnesses_along_a_rod():
     rest = pl.solve_statics(system, {"pull": 40.0})
     stretch = [brentq(lambda x, E=E: np.pi * 1e-4 * E / 3 * (x - x**-2) - 40.0, 1.0, 5.0) for E in (3e5, 6e5)]
     np.testing.assert_allclose(system.pose("strip.tip", rest.q)[0, 3], 0.1 * sum(stretch), rtol=1e-10)
+
+
+def test_tapered_rubber_under_its_own_weight():
+    """μ A(X) (λ − 1/λ²) = ρ g ∫_X^L A at every point of a hanging cone; the tip is where ∫ λ says, exponentially in the order."""
+    L, r0, r1, young = 0.5, 0.02, 0.01, 8e3
+    soft = pl.Material(young=young, poisson=0.5, density=1000.0)
+    x, w = np.polynomial.legendre.leggauss(60)
+    s = 0.5 * L * (1 + x)
+
+    def radius(s):
+        return r0 + (r1 - r0) * s / L
+
+    below = (radius(s) ** 3 - r1**3) / (3 * (r0 - r1) / L)  # ∫ r² from s to L
+    load = 1000.0 * 9.81 * below / radius(s) ** 2 / (young / 3)
+    stretch = np.array(
+        [np.real(np.roots([1, -b, 0, -1])[np.argmin(np.abs(np.imag(np.roots([1, -b, 0, -1]))))]) for b in load]
+    )
+    exact = float(0.5 * L * w @ stretch)
+    errors = []
+    for order in (1, 3, 6):
+        robot = pl.Robot("hanging", gravity=(9.81, 0, 0))
+        rod = robot.add_rod(
+            "rod",
+            length=L,
+            section=pl.Circle((r0, r1)),
+            material=soft,
+            strains=pl.Strains(stretch=order),
+            law=pl.NeoHookean(),
+        )
+        system = robot.compile()
+        rest = pl.solve_statics(system)
+        errors.append(abs(system.pose(rod.tip, rest.q)[0, 3] - exact) / exact)
+    assert stretch.max() > 1.3
+    assert errors[0] < 1e-2
+    assert errors[1] < 0.05 * errors[0]
+    assert errors[2] < 1e-6

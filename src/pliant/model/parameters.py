@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .actuators import ActiveStrain
 from .bearings import Characteristic, JointSpring
 from .joints import Joint
 from .links import Body, Frame, Rod
@@ -31,7 +32,19 @@ if TYPE_CHECKING:
 __all__ = ["Parameter", "Parameters", "parameters_of", "revised"]
 
 _UNNAMED = ("content", "material", "section", "values")  # fields whose own fields are named without them: "arm.young"
-_FIXED = ("axis", "axis1", "axis2", "normal", "breaks", "at", "dy", "dz", "input_units", "X_table")  # never parameters
+_FIXED = (
+    "axis",
+    "axis1",
+    "axis2",
+    "normal",
+    "breaks",
+    "at",
+    "dy",
+    "dz",
+    "input_units",
+    "X_table",
+    "scales",
+)  # never parameters
 _MATRIX = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 # Units by field, or by class and field where fields of one name differ. "" is a unit that depends on other fields.
@@ -266,7 +279,7 @@ def _unsettable(value: Any, key: Any, child: Any) -> bool:
 
 def _entry_unit(unit: str, owner: Any, path: tuple[Any, ...], key: Any) -> str:
     """Unit of an entry of a vector, which may differ from entry to entry."""
-    if isinstance(owner, Rod) and path[-1] == "reference_strain":
+    if (isinstance(owner, Rod) and path[-1] == "reference_strain") or isinstance(owner, ActiveStrain):
         return STRAIN_UNITS[key]
     if isinstance(owner, Joint):
         return _joint_unit(path[-1], owner.dof_units[key])

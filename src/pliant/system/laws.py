@@ -32,7 +32,7 @@ class LawForces(NamedTuple):
 
 def has_laws(system: Core) -> bool:
     """Whether a robot has rods with laws or active strains."""
-    tables = system.loads["laws"]
+    tables = system._model.loads["laws"]
     return len(tables.rod) + len(tables.pull) > 0
 
 
@@ -63,10 +63,10 @@ def forces_of_laws(
 def refuse_memory(system: Core, what: str) -> None:
     """Error if laws of rods remember, for what does not know of that."""
     rods = [link.name for link in system._robot.links if isinstance(link.content, Rod) and link.content.law]
-    if len(system.loads["laws"].smooth):
+    if len(system._model.loads["laws"].smooth):
         raise ValueError(
             f"{what} does not know internal variables, and the laws of {', '.join(map(repr, rods))} have {len(system.loads['laws'].smooth)}: their answer depends on what "
-            "happened before. Use simulate, or leave the laws with memory out of the robot."
+            "happened before. Use simulate and solve_statics, or leave these laws out of the robot: after a long time branches of Prony and Springpot carry nothing anyway."
         )
 
 

@@ -66,8 +66,7 @@ class Strain:
             rows["stretch"].append(xi[..., 3])
             rows["shear"].append(np.hypot(xi[..., 4], xi[..., 5]))
             if isinstance(stiffness, LawPoints):
-                energy = np.array([stiffness.stress(own)[1] for own in change]).reshape(len(q), -1)
-                rows["energy"].append(np.nan_to_num(energy))  # of a law of the user that has none
+                rows["energy"].append(np.array([stiffness.stress(own)[1] for own in change]).reshape(len(q), -1))
             else:
                 rows["energy"].append(0.5 * np.einsum("tma,mab,tmb->tm", change, stiffness, change))
         return {name: np.concatenate(parts, axis=1) for name, parts in rows.items()}

@@ -39,7 +39,7 @@ class UserLaw(Law):
         ones for a law that varies over `scales`.
     energy : callable, optional
         ``energy(strain, X)`` with strain (n, 6): energy per metre (n,) [J/m] whose derivative the stress at rest is. Statics then look for a minimum of the energy; without it, and
-        with internal variables, they solve the balance of forces alone.
+        with internal variables, they solve the balance of forces alone, and the law counts as one that stores nothing.
     memory : int
         m, internal variables at each point; they begin as zero.
     smooth : bool
@@ -183,11 +183,9 @@ class UserLaw(Law):
         """The C function of a Python function: its arrays are the kernel's, so the user gets copies."""
         wide, tall = 12 + self.memory, 6 + self.memory
         if want == 2:
-            energy[:] = (
-                np.nan
-                if self.energy is None
-                else self._checked("energy", self.energy(state[:, :6].copy(), X.copy()), (n,))
-            )
+            energy[:] = 0.0
+            if self.energy is not None:
+                energy[:] = self._checked("energy", self.energy(state[:, :6].copy(), X.copy()), (n,))
             return
         result[:] = self._result(state.copy(), X.copy(), float(lag[0]))
         if want == 1 and self.derivatives is not None:
