@@ -168,30 +168,40 @@ def at_rest(
         multipliers = state.multipliers
     else:
         multipliers = acceleration(system, q, v, forces, inputs, None, "auto").multipliers
-    _require_rest(system, q, inputs, forces, multipliers)
-    return q, inputs, forces, Given(multipliers)
+    given = Given(multipliers)
+    _require_rest(system, q, inputs, forces, _as_solved(system, state, given))
+    return q, inputs, forces, given
+
+
+def _as_solved(system: System, state: Equilibrium | ArrayLike, given: Given) -> Given:
+    """What acts with what loads remember, as statics found an equilibrium; the same if that is not known."""
+    if isinstance(state, Equilibrium) and system.nz and len(state.before) == system.nz:
+        return given._replace(memory=state.before, lag=STATIC, since=state.since)
+    return given
 
 
 def strained(system: System, state: Equilibrium | ArrayLike, q: Array, u: Array, given: Given) -> Given:
     """What acts at rest also with what loads remember: from where friction that sticks is strained. Error if that is not known."""
-    if not system.nz or system.loop_rows:  # statics of loops leave it out, and say so
-        return given
-    if isinstance(state, Equilibrium) and len(state.before) == system.nz:
-        return given._replace(memory=state.before, lag=STATIC, since=state.since)
-    if np.any(touching(system, q, u, np.zeros(system.nz))):
+    solved = _as_solved(system, state, given)
+    if (
+        solved is not given or not system.nz or system.loop_rows
+    ):  # statics of loops that were open leave it out, and say so
+        return solved
+    if system.sticks(touching(system, q, u, np.zeros(system.nz))):
         raise ValueError(
-            f"{system.name!r} touches something that it may stick to, and coordinates do not say how that is strained: give the Equilibrium that "
-            "solve_statics returned (not one from a file or made by hand)."
+            f"{system.name!r} touches something that it may stick to, or has joints that stick, and coordinates do not say how that is strained: "
+            "give the Equilibrium that solve_statics returned (not one from a file or made by hand)."
         )
     return given
 
 
-def _require_rest(system: System, q: Array, u: Array, tau: Array, multipliers: Array) -> None:
+def _require_rest(system: System, q: Array, u: Array, tau: Array, given: Given) -> None:
     """Error unless a robot with loops is at rest at q: elsewhere the forces of its loops are not known here."""
     values, G = system.closure(q)
     told = np.concatenate([np.zeros(0, dtype=int), *system.told_rows.values()]).astype(int)  # held wherever they are
     gap = float(np.abs(np.delete(values, told)).max(initial=0.0))
-    residual = measure(system, q, u, tau, G * multipliers[:, None], Given(multipliers)).residual(_REST)
+    assert given.multipliers is not None
+    residual = measure(system, q, u, tau, G * given.multipliers[:, None], given).residual(_REST)
     if gap > _REST or residual > _REST:
         raise ValueError(
             f"modes and static sensitivities are those of an equilibrium, and this is none (residual {residual:.1e}, loops open by "
