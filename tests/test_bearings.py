@@ -163,6 +163,45 @@ def test_statics_of_loops_stick_where_they_are_closed():
     assert any("since the loops were open at the start" in text for text in rest.warnings)
 
 
+def test_derivatives_of_equilibria_that_stick():
+    """A motor bends the bristle and the spring: dq/du = 1/(F/s₀ + k), in the tree and in a loop; by all numbers against differences."""
+    for loop in (False, True):
+        robot = pendulum(loop)
+        where = "hinge" if loop else "rod"
+        robot.gravity = np.zeros(3)
+        robot.add_motor("motor", where)
+        robot.add_friction("friction", where, coulomb=2.0, stiction=0.1)
+        robot.add_spring("spring", where, torque=(0, 5.0))
+        system = robot.compile()
+        tip = robot.link("rod").at((0.5, 0, 0))
+        rest = pl.solve_statics(system, {"motor": 0.7})
+        assert rest.success
+        J = pl.static_jacobian(system, rest, tip, reference="body")
+        np.testing.assert_allclose(J[5, 0], -0.5 / (2.0 / 0.1 + 5.0), rtol=1e-9)
+        cost = pl.Reach(tip, (0.5, 0.0, 0.1))
+        found = pl.static_gradient(system, rest, cost)
+        for name, exact in _slopes(system, cost).items():
+            np.testing.assert_allclose(found[name], exact, rtol=1e-6, err_msg=name)
+        if not loop:
+            with pytest.raises(ValueError, match="joints that stick"):
+                pl.static_jacobian(system, rest.q, tip, u={"motor": 0.7})
+
+
+def _slopes(system: pl.System, cost: pl.Reach) -> dict[str, float]:
+    """Differences of equilibria."""
+
+    def value(u: float = 0.7, **other: float) -> float:
+        s = system.with_parameters({name.replace("_", "."): x for name, x in other.items()}) if other else system
+        return pl.static_gradient(s, pl.solve_statics(s, {"motor": u}), cost).value
+
+    h = 1e-5
+    out = {"motor": (value(u=0.7 + h) - value(u=0.7 - h)) / (2 * h)}
+    for name in ("friction.coulomb", "friction.stiction"):
+        x, key = system.parameters[name], name.replace(".", "_")
+        out[name] = (value(**{key: x + h * x}) - value(**{key: x - h * x})) / (2 * h * x)
+    return out
+
+
 # ---------------------------------------------------------------- stops and backlash
 
 

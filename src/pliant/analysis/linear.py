@@ -173,7 +173,7 @@ def at_rest(
     else:
         multipliers = acceleration(system, q, v, forces, inputs, None, "auto").multipliers
     given = given._replace(multipliers=multipliers)
-    _require_rest(system, q, inputs, forces, given)
+    _require_rest(system, q, inputs, forces, _as_solved(system, state, q, given))
     return q, inputs, forces, given
 
 
@@ -183,18 +183,22 @@ def _memory(system: System, state: Equilibrium | ArrayLike) -> Array | None:
     return known if system.nz and len(known) == system.nz and np.any(known) else None
 
 
+def _as_solved(system: System, state: Equilibrium | ArrayLike, q: Array, given: Given) -> Given:
+    """What acts with what loads remember, as statics found an equilibrium; where that is not known, as it holds now."""
+    if isinstance(state, Equilibrium) and system.nz and len(state.before) == system.nz:
+        return given._replace(memory=state.before, lag=STATIC, since=state.since)
+    return holding(given, q)
+
+
 def strained(system: System, state: Equilibrium | ArrayLike, q: Array, u: Array, given: Given) -> Given:
     """What acts at rest also with what loads remember: from where friction that sticks is strained. Error if that is not known."""
-    if not system.nz:
-        return given
-    if isinstance(state, Equilibrium) and len(state.before) == system.nz:
-        return given._replace(memory=state.before, lag=STATIC, since=state.since)
-    if given.memory is not None:
-        return holding(given, q)
-    if np.any(touching(system, q, u, np.zeros(system.nz))):
+    solved = _as_solved(system, state, q, given)
+    if solved is not given or not system.nz or system.loop_rows:  # statics of open loops leave it out, and say so
+        return solved
+    if system.sticks(touching(system, q, u, np.zeros(system.nz))):
         raise ValueError(
-            f"{system.name!r} touches something that it may stick to, and coordinates do not say how that is strained: give the Equilibrium that "
-            "solve_statics returned (not one from a file or made by hand)."
+            f"{system.name!r} touches something that it may stick to, or has joints that stick, and coordinates do not say how that is strained: "
+            "give the Equilibrium that solve_statics returned (not one from a file or made by hand)."
         )
     return given
 
@@ -212,7 +216,7 @@ def _require_rest(system: System, q: Array, u: Array, tau: Array, given: Given) 
     told = np.concatenate([np.zeros(0, dtype=int), *system.told_rows.values()]).astype(int)  # held wherever they are
     gap = float(np.abs(np.delete(values, told)).max(initial=0.0))
     assert given.multipliers is not None
-    residual = measure(system, q, u, tau, G * given.multipliers[:, None], holding(given, q)).residual(_REST)
+    residual = measure(system, q, u, tau, G * given.multipliers[:, None], given).residual(_REST)
     if gap > _REST or residual > _REST:
         raise ValueError(
             f"modes and static sensitivities are those of an equilibrium, and this is none (residual {residual:.1e}, loops open by "
