@@ -210,7 +210,7 @@ class Touching:
         gap = float(np.diff(grid.X).max()) * content.length
         if gap > 2.0 * reach:
             self.places.notes.append(
-                f"contact of rod {rod!r} with {other.name!r}: its points are up to {gap:.3g} m apart, so that {other.name!r} can slip through between "
+                f"Contact of rod {rod!r} with {other.name!r}: its points are up to {gap:.3g} m apart, so that {other.name!r} can slip through between "
                 f"them. Use per_length=True, or at least {int(np.ceil(content.length / reach))} points."
             )
 

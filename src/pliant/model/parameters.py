@@ -18,7 +18,7 @@ from .links import Body, Frame, Rod
 from .loops import Coupling
 from .pose import Pose
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
-from .shapes import Inertia
+from .shapes import Inertia, Shape
 from .validate import shown, unknown_name
 
 if TYPE_CHECKING:
@@ -27,7 +27,19 @@ if TYPE_CHECKING:
 __all__ = ["Parameter", "Parameters", "parameters_of", "revised"]
 
 _UNNAMED = ("content", "material", "section", "values")  # fields whose own fields are named without them: "arm.young"
-_FIXED = ("axis", "axis1", "axis2", "normal", "breaks", "at", "dy", "dz", "input_units", "X_table")  # never parameters
+_FIXED = (
+    "axis",
+    "axis1",
+    "axis2",
+    "normal",
+    "breaks",
+    "at",
+    "dy",
+    "dz",
+    "input_units",
+    "X_table",
+    "spacing",
+)  # never parameters
 _MATRIX = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 # Units by field, or by class and field where fields of one name differ. "" is a unit that depends on other fields.
@@ -35,7 +47,7 @@ _UNITS: dict[str | tuple[str, str], str] = {
     **dict.fromkeys(("young", "shear_modulus"), "Pa"),
     **dict.fromkeys(("length", "radius", "outer", "inner", "height", "width", "semi_y", "semi_z"), "m"),
     **dict.fromkeys(("offset", "offset_after", "pose", "com", "y", "z", "x", "rest_length", "translation"), "m"),
-    **dict.fromkeys(("a", "b"), "m"),
+    **dict.fromkeys(("a", "b", "rounding"), "m"),
     **dict.fromkeys(("poisson", "shear_factor", "torsion_factor", "friction", "exponent", "X", "start", "end"), "–"),
     **dict.fromkeys(("cx", "cy", "cz", "by", "bz", "bx", "coefficient", "factor", "buoyancy", "fill"), "–"),
     "density": "kg/m³",
@@ -230,6 +242,8 @@ def _unsettable(value: Any, key: Any, child: Any) -> bool:
             return True
         entries = child if isinstance(child, tuple) else ()
         return any(isinstance(entry, tuple) for entry in entries) or (key == "rest" and value.nq != value.nv)
+    if isinstance(value, Shape):  # points of meshes and fields
+        return isinstance(child, np.ndarray)
     return isinstance(child, np.ndarray) and child.ndim == 2 and child.shape != (3, 3)
 
 
