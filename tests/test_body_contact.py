@@ -206,3 +206,28 @@ def test_an_elastic_bounce_keeps_the_energy(shape, target, height):
     z = run.positions("thing")[:, 2]
     assert z.min() < height < z[-1] + 0.02
     np.testing.assert_allclose(energy, energy[0], atol=2e-5 * 9.81 * 0.01)
+
+
+def test_costs_of_contacts_between_bodies():
+    """Derivatives of clearances and forces, of corners and of edges that fade, against differences."""
+    faded = 0
+    for seed in range(4):
+        system = crowd(seed, damping=0.2, friction=0.0)
+        q = near(system, seed)[0]
+        table = contact_table(system, q, np.zeros(system.nv), 0.0)[0]
+        faded += np.sum((table[:, T_SECOND] >= 0) & (table[:, T_WEIGHT] > 1e-3) & (table[:, T_WEIGHT] < 1.0))
+        clear, force = pl.costs.Clearance(), pl.costs.ContactForce()
+        states = pl.costs.States.at_rest(system, q)
+        found = system.contacts(q)
+        sums = [found.of(own).normal_force.sum() for own in system.robot.contacts]
+        np.testing.assert_allclose(force.evaluate(states).value[0], sums, rtol=1e-12)
+        assert clear.evaluate(states).value.shape[1] == clear.size(system)
+        d, h, none = np.random.default_rng(seed).normal(size=system.nv), 1e-6, np.zeros((1, system.nv))
+        for quantity in (clear, force):
+            moved = [pl.costs.States.at_rest(system, system.integrate(q, s * h * d)) for s in (1, -1)]
+            plus, minus = (quantity.evaluate(state).value[0] for state in moved)
+            slope = (plus - minus) / (2 * h)
+            exact = quantity.evaluate(states).push(pl.costs.Variation(d[None], none, np.zeros((1, system.nu))))[0]
+            wrong = np.abs(exact - slope) > 1e-6 * np.abs(slope).max()
+            assert wrong.sum() <= 0.01 * len(slope)  # closest points of capsules may jump
+    assert faded

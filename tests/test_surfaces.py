@@ -274,6 +274,17 @@ def test_refusals(make, message):
         make()
 
 
+def test_parameters_are_sizes_not_points():
+    robot = pl.Robot("sizes")
+    robot.add_body("stone", joint=pl.Free(), shape=some_hull(), density=900)
+    robot.add_obstacle("sheet", pl.Mesh(np.eye(3), [[0, 1, 2]], rounding=1e-3))
+    robot.add_obstacle("field", pl.HeightField(np.zeros((3, 3)), (1, 1)))
+    robot.add_contact("touch", "stone", "sheet", stiffness=1e3)
+    names = set(robot.compile().parameters)
+    assert {"sheet.shape.rounding", "touch.stiffness"} <= names
+    assert not any(word in name for name in names for word in ("points", "vertices", "faces", "heights", "spacing"))
+
+
 def test_cut_off_files(tmp_path):
     for name, data in (
         ("a.stl", b"solid x\nvertex 0 0 0\n"),

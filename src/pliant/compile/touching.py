@@ -24,7 +24,8 @@ from .surfaces import field_nodes, mesh_boxes, mesh_triangles
 __all__ = ["Touching", "remember"]
 
 Array = NDArray[np.float64]
-LINE = 0.125  # distance of the spheres along a rod that touches all along, in radii
+LINE = 0.125  # distance of the spheres along a rod that touches all along, as a share of its radius,
+COARSE = 0.25  # if its points are further apart than this share of its radius and that of what it touches together
 
 
 def remember(laws: Array) -> NDArray[np.bool_]:
@@ -179,8 +180,9 @@ class Touching:
         _link, content, grid = self.places.rod(rod)
         assert content.section is not None
         radius = content.section.extent(grid.X)
-        if pair.per_length and (pair.spacing is not None or not other.is_smooth):
-            self.along_rod(rod, pair.spacing)
+        spacing = self.spacing_of(pair, rod, other)
+        if spacing is not None:
+            self.along_rod(pair, rod, spacing)
             return first, len(self.point)
         if not pair.per_length:
             self.note_gaps(pair, rod, other)
@@ -190,15 +192,27 @@ class Touching:
                 self.add_point(anchor, np.zeros(3), r, s)
         return first, len(self.point)
 
-    def along_rod(self, rod: str, spacing: float | None) -> None:
+    def spacing_of(self, pair: Contact, rod: str, other: Side) -> float | None:
+        """Distance of the spheres along a rod; None if the computational points will do."""
+        _link, content, grid = self.places.rod(rod)
+        assert content.section is not None
+        gap = float(np.diff(grid.X).max()) * content.length
+        if not pair.per_length or (pair.spacing is None and other.is_smooth):
+            return None
+        if pair.spacing is not None:
+            return pair.spacing if pair.spacing < gap else None
+        assert other.distance is not None
+        radius = float(content.section.extent(grid.X).min())
+        return LINE * radius if gap > COARSE * (radius + other.distance.roundness) else None
+
+    def along_rod(self, pair: Contact, rod: str, spacing: float) -> None:
         """Spheres at equal distances on the capsules of a rod, each for its share of the length."""
         _link, content, grid = self.places.rod(rod)
         assert content.section is not None
         middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * content.length
-        least = spacing or LINE * float(content.section.extent(grid.X).min())
-        key = (f"spheres of {rod}", 0)  # a robot that is hardly different has as many
-        count = np.maximum(np.ceil(np.diff(middle) / least - 1e-9), 1).astype(np.int64)
-        count = self.places.counts.setdefault(key, count) if spacing is None else count
+        count = np.maximum(np.ceil(np.diff(middle) / spacing - 1e-9), 1).astype(np.int64)
+        # a robot that is hardly different has as many
+        count = self.places.counts.setdefault((f"spheres of {rod} on {pair.other} and {pair.link}", 0), count)
         for i, anchor in enumerate(self.places.anchors[rod]):
             if anchor.step < 0:
                 continue
@@ -218,7 +232,7 @@ class Touching:
         gap = float(np.diff(grid.X).max()) * content.length
         if gap > 2.0 * reach:
             self.places.notes.append(
-                f"contact of rod {rod!r} with {other.name!r}: its points are up to {gap:.3g} m apart, so that {other.name!r} can slip through between "
+                f"Contact of rod {rod!r} with {other.name!r}: its points are up to {gap:.3g} m apart, so that {other.name!r} can slip through between "
                 f"them. Use per_length=True, or at least {int(np.ceil(content.length / reach))} points."
             )
 

@@ -240,8 +240,8 @@ class Contact:
     per_length : bool
         Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points: the rod touches all along.
     spacing : float, optional
-        With per_length, the distance [m] between the spheres along the rod that make up the integral. Left out: an eighth of the rod's radius, against a half-space, a
-        height field or a cavity the computational points.
+        With per_length, the distance [m] between the spheres along the rod that make up the integral. Left out: the computational points, or, where these are further apart than a quarter of the rod's radius and that of what it touches (zero for a sharp
+        edge) together, an eighth of the rod's radius. Larger than the distance of the computational points: these.
     """
 
     link: str

@@ -23,7 +23,7 @@ from .rods.laws import Law
 from .rods.sections import Composite, Stepped
 from .rods.sections import Part as SectionPart
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
-from .shapes import Inertia
+from .shapes import Inertia, Shape
 from .validate import shown, unknown_name
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ _FIXED = (
     "input_units",
     "X_table",
     "scales",
+    "spacing",
 )  # never parameters
 _MATRIX = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
@@ -52,7 +53,7 @@ _UNITS: dict[str | tuple[str, str], str] = {
     **dict.fromkeys(("young", "shear_modulus"), "Pa"),
     **dict.fromkeys(("length", "radius", "outer", "inner", "height", "width", "semi_y", "semi_z"), "m"),
     **dict.fromkeys(("offset", "offset_after", "pose", "com", "y", "z", "x", "rest_length", "translation"), "m"),
-    **dict.fromkeys(("a", "b"), "m"),
+    **dict.fromkeys(("a", "b", "rounding"), "m"),
     **dict.fromkeys(("poisson", "shear_factor", "torsion_factor", "friction", "exponent", "X", "start", "end"), "–"),
     **dict.fromkeys(("cx", "cy", "cz", "by", "bz", "bx", "coefficient", "factor", "buoyancy", "fill"), "–"),
     ("Part", "at"): "m",
@@ -274,6 +275,8 @@ def _unsettable(value: Any, key: Any, child: Any) -> bool:
             return True
         entries = child if isinstance(child, tuple) else ()
         return any(isinstance(entry, tuple) for entry in entries) or (key == "rest" and value.nq != value.nv)
+    if isinstance(value, Shape):  # points of meshes and fields
+        return isinstance(child, np.ndarray)
     return isinstance(child, np.ndarray) and child.ndim == 2 and child.shape != (3, 3)
 
 

@@ -63,6 +63,20 @@ class Distance:
         return 2.0 * (min(self.size) + self.rounding) if self.size else float("inf")
 
     @property
+    def roundness(self) -> float:
+        """Least radius [m] of its surface where something long lies across it: zero for sharp edges. The rims of a tube do not count."""
+        if self.primitive in ("half-space", "field"):
+            return float("inf")
+        own = (
+            min(self.size)
+            if self.primitive == "ellipsoid"
+            else self.size[0]
+            if self.primitive in ("ball", "tube")
+            else 0.0
+        )
+        return own + self.rounding
+
+    @property
     def bound(self) -> tuple[NDArray[np.float64], float]:
         """Centre (3,) in the frame of the primitive and radius [m] of a sphere around it; infinite for a half-space and a field."""
         centre = np.zeros(3)
