@@ -96,7 +96,7 @@ def costs(quick: bool) -> Outcome:
     rows, ratios, per_step, steps = [], {}, {}, {}
     for n in sizes:
         system = beam.sections(n)
-        for k, (name, solver) in enumerate(ALGORITHMS.items()):
+        for k, solver in enumerate(ALGORITHMS.values()):
             duration = 1.0 if n == 1 else 0.05
             options = {"u": beam.ramp, "method": "rk45", "solver": solver}
             seconds, run = cpu(lambda: simulate(system, duration, **options), 2 if quick else 5)  # noqa: B023
@@ -195,7 +195,7 @@ def octopus(quick: bool) -> Outcome:
         def explicit() -> Any:
             return simulate(
                 paper, short_run, u=module.MOTIONS[name], start=start, method="rk45", rtol=1e-3, solver="tree"
-            )  # noqa: B023
+            )
 
         slow, other = cpu(explicit, 2)
         there = simulate(paper, short_run, u=module.MOTIONS[name], start=start, rtol=1e-7, atol=1e-8, output=other.t)
