@@ -17,7 +17,7 @@ METHODS = (
     Method("eqs 17–22", "pose from strains, shape space", ("System.rod_poses", "System.integrate")),
     Method("eqs 20–21", "quaternions along the rod", ("Robot.add_rod(integration='spectral')",), "reproduced", "the default is a Magnus expansion on SE(3)"),
     Method("eqs 23, 29–30, remark 4", "bases: monomials, Chebyshev polynomials", ("Monomial", "Chebyshev", "Strains(basis='monomial')"), "reproduced", "and ten others; pliant's Chebyshev polynomials are not normalised, so K is not the identity"),
-    Method("remark 2", "curved reference", ("Robot.add_rod(reference=…)", "helix", "constant_strain")),
+    Method("remark 2", "curved reference", ("Robot.add_rod(reference_strain=…)", "helix", "constant_strain")),
     Method("eqs 25–27", "Lagrangian form of a free rod", ("equation_of_motion", "System.stiffness_matrix", "System.damping_matrix", "System.stress_forces")),
     Method("eqs 31–36", "matrices from unit inputs of the inverse dynamics", ("reconstruct",)),
     Method("eq. 37", "forward dynamics by Cholesky factors", ("System.forward_dynamics(method='composite')",)),
