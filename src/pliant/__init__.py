@@ -22,7 +22,7 @@ from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
 from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
-from .model.fluid import Fluid, Hydrodynamics
+from .model.fluid import Fluid, Gust, Hydrodynamics, Profile, Wave
 from .model.gas import Gas
 from .model.joints import (
     Cylindrical,
@@ -134,6 +134,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Gas",
     "Gaussian",
     "Gradient",
+    "Gust",
     "HalfSpace",
     "Helical",
     "HermiteElements",
@@ -169,6 +170,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Pose",
     "PrescribedMotion",
     "Prismatic",
+    "Profile",
     "ProjectedMatrices",
     "QuadraticElements",
     "Reach",
@@ -206,6 +208,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Tube",
     "Universal",
     "UserLoad",
+    "Wave",
     "batch",
     "compiled_load",
     "composite_matrices",

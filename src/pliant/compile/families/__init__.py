@@ -10,6 +10,7 @@ from .efforts import EFFORTS
 from .gas import GASES
 from .loops import LOOPS
 from .magnets import MAGNETS
+from .streams import STREAMS
 from .tendons import TENDONS
 from .tubes import TUBES
 from .user import USER
@@ -18,7 +19,7 @@ from .wrenches import WRENCHES
 
 __all__ = ["FAMILIES", "families_of", "inputs_of"]
 
-FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, MAGNETS, WATER, CONTACT, USER, LOOPS, TUBES, GASES)
+FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, MAGNETS, WATER, CONTACT, USER, LOOPS, TUBES, GASES, STREAMS)
 
 
 def families_of(robot: Robot) -> tuple[Family, ...]:

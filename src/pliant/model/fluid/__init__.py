@@ -11,6 +11,7 @@ Matrices are given as they are, or by a `Flow` that makes them from the size of 
 from .flows import FLOWS, CircularFlow, EllipticFlow, FlatFlow, Flow, SphereFlow
 from .hydrodynamics import Coefficient, Hydrodynamics
 from .medium import Fluid
+from .streams import Gust, Profile, Stream, Wave
 
 __all__ = [
     "FLOWS",
@@ -20,6 +21,10 @@ __all__ = [
     "FlatFlow",
     "Flow",
     "Fluid",
+    "Gust",
     "Hydrodynamics",
+    "Profile",
     "SphereFlow",
+    "Stream",
+    "Wave",
 ]
