@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...kernels.loads.streams import GUST, SHEAR, WAVE, Streams, apply_streams, streams
 from ...kernels.loads.water import F_ADDED, F_DRAG, F_STEP, W_MASS, WATER_WIDTH
-from ...model.fluid import Gust, Profile, Stream, Wave
+from ...model.fluid import Gust, Profile, Wave
 from ..family import Family, against_world
 from ..places import Places, as_rows
 from .water import WATER
@@ -26,7 +26,7 @@ class _Streams(Family):
     descriptions = (Wave, Profile, Gust)
 
     def tables(self, places: Places, inputs: Sequence[str]) -> Streams:
-        loads: dict[str, Stream] = dict(self.loads(places.robot))
+        loads: dict[str, Wave | Profile | Gust] = dict(self.loads(places.robot))
         fluid = places.robot.fluid
         if loads and fluid is None:
             raise ValueError(
@@ -42,7 +42,7 @@ class _Streams(Family):
             place, data = found.place[moved], found.data[moved]
         return Streams(
             field=as_rows(field, 2, np.int64),
-            shape=as_rows([load.shape() for load in loads.values()], 12),  # type: ignore[attr-defined]
+            shape=as_rows([load.shape() for load in loads.values()], 12),
             current=np.zeros(3) if fluid is None else np.array(fluid.current, dtype=float),
             place=place,
             data=data,
@@ -59,4 +59,5 @@ class _Streams(Family):
 
 
 STREAMS = _Streams()
-Stream.family = STREAMS
+for _stream in _KINDS:
+    _stream.family = STREAMS  # type: ignore[attr-defined]

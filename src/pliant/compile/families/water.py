@@ -28,7 +28,7 @@ from ...kernels.loads.water import (
 from ...kernels.loads.water import (
     fluid as fluid_unit,
 )
-from ...model.fluid import Hydrodynamics, Stream
+from ...model.fluid import STREAMS, Hydrodynamics
 from ...model.links import Link, Rod
 from ...model.pose import Pose
 from ...model.robot import Robot
@@ -75,7 +75,7 @@ class _Water(Family):
     def tables(self, places: Places, inputs: Sequence[str]) -> Water:
         """All that a fluid does; buoyancy alone where it moves over space and time, which `streams` does."""
         found = self.whole(places)
-        if any(isinstance(load, Stream) for load in places.robot.loads.values()):
+        if any(isinstance(load, STREAMS) for load in places.robot.loads.values()):
             found.place[:, F_DRAG:] = 0
         return found
 

@@ -11,10 +11,11 @@ Matrices are given as they are, or by a `Flow` that makes them from the size of 
 from .flows import FLOWS, CircularFlow, EllipticFlow, FlatFlow, Flow, SphereFlow
 from .hydrodynamics import Coefficient, Hydrodynamics
 from .medium import Fluid
-from .streams import Gust, Profile, Stream, Wave
+from .streams import STREAMS, Gust, Profile, Wave
 
 __all__ = [
     "FLOWS",
+    "STREAMS",
     "CircularFlow",
     "Coefficient",
     "EllipticFlow",
@@ -25,6 +26,5 @@ __all__ = [
     "Hydrodynamics",
     "Profile",
     "SphereFlow",
-    "Stream",
     "Wave",
 ]

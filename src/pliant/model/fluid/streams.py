@@ -1,4 +1,9 @@
-"""How a fluid moves over space and time: waves, profiles over height, gusts."""
+"""How a fluid moves over space and time beside its uniform current: waves, profiles over height, gusts.
+
+`robot.add_load(name, stream)` adds one after `set_fluid`, and all links with `add_hydrodynamics` feel it: drag and tail force by the velocity relative to the
+fluid; the Froude–Krylov force ρ V a and that of the added mass by the acceleration a = ∂U/∂t + (∇U) U of the fluid. The fluid is taken where a section (or a body's frame)
+is, which has to be small beside the scale of the flow; that the fluid turns is left out, and so is what the robot does to the flow.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +19,13 @@ from ..pose import AxisLike, unit_axis
 from ..units import Input
 from ..validate import finite, non_negative, positive, vector
 
-__all__ = ["Gust", "Profile", "Stream", "Wave"]
+__all__ = ["STREAMS", "Gust", "Profile", "Wave"]
 
 Array = NDArray[np.float64]
 
 
-class Stream(Load):
-    """Base of what moves the fluid beside its uniform current; `robot.add_load(name, stream)` adds it after `set_fluid`.
-
-    All links with `add_hydrodynamics` feel it: drag and tail force by the velocity relative to the fluid; the Froude–Krylov force ρ V a and that of the added mass by the
-    acceleration a = ∂U/∂t + (∇U) U of the fluid. The fluid is taken where a section (or a body's frame) is, which has to be small beside the scale of the flow; that the fluid turns is left
-    out, and so is what the robot does to the flow.
-    """
-
-
 @dataclass(frozen=True, eq=False)
-class Wave(Stream):
+class Wave(Load):
     """A linear (Airy) wave; its phase ωt [rad] is the input of its name.
 
     With the height z above the still surface, the phase θ = k x − u along its direction x and the depth D:
@@ -136,7 +132,7 @@ class Wave(Stream):
 
 
 @dataclass(frozen=True, eq=False)
-class Profile(Stream):
+class Profile(Load):
     """Steady flow over a ground: U = velocity (h / height)^exponent with the height h above the ground; at rest below.
 
     Parameters
@@ -179,7 +175,7 @@ class Profile(Stream):
 
 
 @dataclass(frozen=True, eq=False)
-class Gust(Stream):
+class Gust(Load):
     """Uniform flow along a direction; its speed [m/s] is the input of its name, any function of time.
 
     Forces of the rate at which it changes (Froude–Krylov and added mass) are not taken: it is for air, where they are small.
@@ -207,3 +203,7 @@ class Gust(Stream):
     def inputs(self, name: str) -> Iterable[Input]:
         """Its speed."""
         return [Input(name, "m/s")]
+
+
+STREAMS = (Wave, Profile, Gust)
+"""All of them."""
