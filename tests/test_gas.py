@@ -240,6 +240,16 @@ def test_connected_chambers_share_their_gas():
     assert abs(rest[False] - expected) < 1e-12 * expected
 
 
+@pytest.mark.parametrize("supply", ["linear valve", "choking valve", "flow", "sealed", "syringe"])
+def test_the_watch_over_energy_knows_what_flows_in(supply):
+    """A piston that is lifted by its supply gains energy, and nobody is warned."""
+    system = piston(mass=2.0, **SUPPLIES[supply])
+    u = {"linear valve": 5e4, "choking valve": 2e5, "flow": 1e-5, "syringe": 5e-5}.get(supply)
+    run = pl.simulate(system, 1.0, u=None if u is None else {"air": u})
+    assert run.success
+    assert not run.warnings
+
+
 def test_files_keep_gases(tmp_path):
     robot = piston(supply="valve", conductance=1e-8, critical=0.3, dead_volume=1e-6).robot
     pl.save_model(robot, tmp_path / "gas.yaml")
