@@ -182,6 +182,7 @@ def ask_everything(system: pl.System, seed: int) -> set[str]:
     values |= {name: rng.normal(size=system.nv) for name in ("v", "a", "dv", "tau", "b")}
     values["u"] = rng.uniform(size=system.nu)
     values["stress"] = np.ones(6)
+    values["points"] = rng.normal(size=(4, 3))
     values["memory"] = np.zeros(system.nz)
     values["values"] = {"gravity.z": -1.0}  # of parameters
     called = {"solve_tangent"}

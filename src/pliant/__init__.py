@@ -62,7 +62,7 @@ from .model.rods.basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
+from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
 from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
@@ -104,6 +104,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Chebyshev",
     "Circle",
     "Coil",
+    "Composite",
     "CompositeMatrices",
     "ConcentricTubes",
     "ConstrainedMotion",
@@ -164,6 +165,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Observer",
     "Obstacle",
     "PID",
+    "Part",
     "PiecewiseConstant",
     "Planar",
     "PointWrench",

@@ -8,14 +8,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernels.layout import STATIC
 from ..model.joints.constraints import RATES
 from ..model.loops import closing_rows
 from ..model.validate import choice
 from ..solve.balance import measure
 from ..solve.equilibrium import Equilibrium
+from ..solve.remembered import touching
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
-from ..system.dynamics import acceleration, acceleration_derivatives
+from ..system.dynamics import acceleration, acceleration_derivatives, residual_tangent
 from ..system.forces import free_rows, independent
 from ..system.many import slopes_many
 from .matrices import joint_brackets
@@ -168,6 +170,20 @@ def at_rest(
         multipliers = acceleration(system, q, v, forces, inputs, None, "auto").multipliers
     _require_rest(system, q, inputs, forces, multipliers)
     return q, inputs, forces, Given(multipliers)
+
+
+def strained(system: System, state: Equilibrium | ArrayLike, q: Array, u: Array, given: Given) -> Given:
+    """What acts at rest also with what loads remember: from where friction that sticks is strained. Error if that is not known."""
+    if not system.nz or system.loop_rows:  # statics of loops leave it out, and say so
+        return given
+    if isinstance(state, Equilibrium) and len(state.before) == system.nz:
+        return given._replace(memory=state.before, lag=STATIC, since=state.since)
+    if np.any(touching(system, q, u, np.zeros(system.nz))):
+        raise ValueError(
+            f"{system.name!r} touches something that it may stick to, and coordinates do not say how that is strained: give the Equilibrium that "
+            "solve_statics returned (not one from a file or made by hand)."
+        )
+    return given
 
 
 def _require_rest(system: System, q: Array, u: Array, tau: Array, multipliers: Array) -> None:
@@ -348,6 +364,8 @@ def static_jacobian(
 ) -> Array:
     """Motion of a frame per unit change of each input, in quasi-static equilibrium, shape (6, nu).
 
+    Where friction sticks it is strained from where `solve_statics` started, which the Equilibrium knows.
+
     Examples
     --------
     >>> import pliant as pl
@@ -366,8 +384,9 @@ def static_jacobian(
     """
     choice("reference", reference, ("body", "world"))
     q, inputs, forces, given = at_rest(system, state, u, tau)
+    given = strained(system, state, q, inputs, given)
     v = np.zeros(system.nv)
-    K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
+    K = residual_tangent(system, (q, v, v, inputs, forces), (1.0, 0.0, 0.0), given)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
     loose = Z @ neutral_directions(Z.T @ K @ Z)
     if loose.shape[1]:
@@ -376,12 +395,12 @@ def static_jacobian(
             f"{name_directions(system, loose)}, so that inputs do not determine where it is. Add stiffness, or fix it."
         )
     J = system.jacobian(frame, q, reference=reference)
-    if len(system.loop_rows):
+    if len(system.loop_rows) or system.nz:
         B = system.actuation_matrix(q, v, inputs)
         K[system.known] = K[:, system.known] = B[system.known] = 0.0
         K[system.known, system.known] = 1.0
-        G = system.closure(q)[1]
-        G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))]
+        G = system.closure(q)[1] if len(system.loop_rows) else np.zeros((0, system.nv))
+        G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))] if len(G) else G
         n, m = system.nv, len(G)
         size = np.sqrt(np.abs(np.diag(K)).max())
         kkt = np.block([[K, -size * G.T], [size * G, np.zeros((m, m))]])

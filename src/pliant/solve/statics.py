@@ -148,7 +148,10 @@ def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
         )
     with system.borrow() as space:
         system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=problem.given, space=space)
-        return replace(found, memory=space.work.kept.copy())
+        acts = problem.given
+        assert acts.since is not None
+        assert acts.memory is not None
+        return replace(found, memory=space.work.kept.copy(), since=acts.since, before=acts.memory)
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:

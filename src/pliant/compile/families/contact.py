@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.loads import shapes
+from ...kernels.loads.bristles import PLACES, SLOT
 from ...kernels.loads.contact import (
     BALL_HALF,
     BALL_RADIUS,
@@ -18,13 +19,14 @@ from ...kernels.loads.contact import (
     LAW_RESTITUTION,
     LAW_SPEED,
     LAW_STICTION,
+    R_LAW,
     REMEMBERED,
     SHAPE_STEP,
     ContactSpace,
     apply_contact,
-    contacts,
 )
 from ...kernels.loads.contact import Contact as Tables
+from ...kernels.loads.contact_unit import contacts
 from ...kernels.recursion.kinematics import step_poses
 from ...model.links import Body, Frame, Rod
 from ...model.loads import Contact, Obstacle
@@ -75,6 +77,12 @@ def _body_points(body: Body) -> list[tuple[Array, float]]:
     assert body.shape is not None
     centre = np.zeros(3) if body.inertia is None else np.asarray(body.inertia.com)
     return [(centre + point, radius) for point, radius in body.shape.contact_points()]
+
+
+def _remember(laws: Array) -> NDArray[np.bool_]:
+    """Which laws (n, 7) have friction that sticks or a coefficient of restitution."""
+    sticks = (laws[:, LAW_FRICTION] > 0) & (laws[:, LAW_STICTION] > 0)
+    return np.asarray(sticks | (laws[:, LAW_RESTITUTION] >= 0))
 
 
 class _Builder:
@@ -132,6 +140,15 @@ class _Builder:
         self.capsules[rod] = first, len(self.point)
         return self.capsules[rod]
 
+    def slots(self) -> NDArray[np.int64]:
+        """Where the internal variables of capsules begin, after those of all points; empty if no rods that touch each other remember."""
+        if not np.any(_remember(as_rows(self.laws, 7)[[row[R_LAW] for row in self.rods]])):
+            return np.zeros(0, dtype=np.int64)
+        slot = np.full(len(self.point), -1, dtype=np.int64)
+        capsules = np.concatenate([np.arange(*span) for span in self.capsules.values()])
+        slot[capsules] = REMEMBERED * len(self.point) + PLACES * SLOT * np.arange(len(capsules))
+        return slot
+
     def tables(self) -> Tables:
         """Go through all contacts; the finished tables."""
         robot = self.places.robot
@@ -162,6 +179,7 @@ class _Builder:
             place=as_rows(place, 16),
             touch=as_rows(self.touch, 4, np.int64),
             rods=as_rows(self.rods, 5, np.int64),
+            slot=self.slots(),
             skip=skip,
             law=as_rows(self.laws, 7),
             first=np.array([-1], dtype=np.int64),
@@ -216,16 +234,27 @@ class _Contact(Family):
     def keeps_potential(self, tables: Tables) -> bool:
         return True  # damping vanishes at rest, and friction unless something touched before (`solve.statics` asks for that)
 
+    def knows_memory(self, tables: Tables) -> bool:
+        return len(tables.slot) == 0  # of contacts with obstacles, not between capsules
+
     def memory(self, tables: Tables) -> int:
-        laws = tables.law[tables.touch[:, C_LAW]] if len(tables.touch) else tables.law[:0]
-        sticks = (laws[:, LAW_FRICTION] > 0) & (laws[:, LAW_STICTION] > 0)
-        return REMEMBERED * len(tables.point) if np.any(sticks | (laws[:, LAW_RESTITUTION] >= 0)) else 0
+        laws = tables.law[tables.touch[:, C_LAW]]
+        slots = PLACES * SLOT * int(np.sum(tables.slot >= 0))
+        return REMEMBERED * len(tables.point) + slots if slots or np.any(_remember(laws)) else 0
 
     def sticks(self, tables: Tables, memory: Array) -> bool:
-        return bool(np.any(memory[3::REMEMBERED] > 0) and np.any(tables.law[:, LAW_FRICTION] > 0))
+        own, pairs = self._split(tables, memory)
+        return bool((np.any(own[:, 3] > 0) or np.any(pairs[:, 3] > 0)) and np.any(tables.law[:, LAW_FRICTION] > 0))
 
     def smooth(self, tables: Tables) -> NDArray[np.bool_]:
-        return np.tile([True, True, True, False], self.memory(tables) // REMEMBERED)
+        own, pairs = self._split(tables, np.ones(self.memory(tables)))
+        own[:, 3] = pairs[:, 3:] = 0.0
+        return np.concatenate([own.ravel(), pairs.ravel()]) > 0
+
+    def _split(self, tables: Tables, memory: Array) -> tuple[Array, Array]:
+        """Internal variables of points (n, 4) and of slots of capsules (m, 5)."""
+        n = REMEMBERED * len(tables.point) if len(memory) else 0
+        return memory[:n].reshape(-1, REMEMBERED).copy(), memory[n:].reshape(-1, SLOT).copy()
 
     def space(self, tables: Tables, nv: int, dtype: type = np.float64) -> ContactSpace:
         n = len(tables.point)
