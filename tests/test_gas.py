@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from gradient_checks import errors
 from load_robots import branched, check_tangents, moved, state
 from oracle import entry, finish, start
 from pliant._jit import kernel
@@ -283,3 +284,16 @@ def test_bad_gases_are_refused():
         system.inputs({"air": -2e5})
     with pytest.raises(ValueError, match="internal variables"):
         pl.simulate(system, 0.1, method="newmark", step=0.01)
+
+
+@pytest.mark.parametrize("supply", ["syringe", "flow", "linear valve", "choking valve"])
+def test_gradients_of_motions(supply):
+    """By inputs, the start and a parameter of the robot, with gas that flows in meanwhile: against differences."""
+    system = piston(mass=2.0, **SUPPLIES[supply])
+    size = {"syringe": 2e-5, "flow": 5e-4, "linear valve": 5e4, "choking valve": 1.5e5}[supply]
+    U = size * (1 + 0.3 * np.sin(np.arange(12)))[:, None]
+    cost = pl.Reach("weight", (0.0, 0.0, 0.3), at="all")
+    found = errors(
+        system, U, cost, start=np.array([0.05]), parameters=("weight.mass",), step=5e-3,
+    )  # fmt: skip
+    assert max(found.values()) < 1e-7, found

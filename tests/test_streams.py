@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from gradient_checks import errors
 from load_robots import branched, check_tangents, state
 
 FIELDS = {
@@ -204,3 +205,13 @@ def test_bad_streams_are_refused():
     robot.add_load("sea", pl.Wave(amplitude=0.1, length=1.0))
     with pytest.raises(ValueError, match="no fluid"):
         robot.compile()
+
+
+def test_gradients_of_motions():
+    """By phases of a wave and by the start: against differences."""
+    system = ball(pl.Wave(amplitude=0.1, length=4.0))
+    U = np.linspace(0.0, 0.8, 12)[:, None]
+    found = errors(
+        system, U, pl.Reach("ball", (0.1, 0.0, -0.2), at="all"), start=system.neutral(), parameters=("ball.mass",), step=0.02,
+    )  # fmt: skip
+    assert max(found.values()) < 1e-7, found
