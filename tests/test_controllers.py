@@ -329,8 +329,26 @@ def test_runs_go_on_with_the_states_of_controllers(tmp_path):
     assert sparse.last.control.shape == (4,)
 
 
-def test_with_loops_prescribed_joints_and_the_tree():
-    """A rolling mass on a prescribed cart, closed with a loop, and a long chain by the tree where nothing is fed back."""
+def test_events_and_checkpoints_keep_the_states(tmp_path):
+    system = manipulator()
+
+    def turned(state):
+        return state.q[0] - 0.1
+
+    turned.terminal = True
+    run = pl.simulate(system, 2.0, u=laws(), events=turned)
+    assert "stopped by event" in run.message
+    rest = pl.simulate(system, 0.1, u=laws(), start=run, output=0.05)
+    np.testing.assert_array_equal(rest.control[0], run.last.control)
+    whole = pl.simulate(system, 0.3, u=laws(), checkpoint=tmp_path / "run.h5", checkpoint_interval=1e-3)
+    read = pl.Result.load(tmp_path / "run.h5", system)
+    n = len(read.t)
+    np.testing.assert_array_equal(read.control, whole.control[:n])
+    assert 1 < n <= len(whole.t)
+
+
+def test_along_the_tree_where_nothing_is_fed_back():
+    """A long chain behind a lag: the tree and dense factors agree; a controller with feedback needs dense ones."""
     robot = pl.Robot("chain", gravity=(0, 0, -9.81))
     parent = None
     for k in range(30):

@@ -46,7 +46,8 @@ ADDERS = {  # method of Robot -> record of the file
         if record.make is None and (record.part is None or is_own(record.part))  # no loads of other tests
     },
 }
-ADDERS.pop("add_ConcentricTubes", None)  # a Load, added by add_load
+for own in ("ConcentricTubes", "Gas", "Wave", "Profile", "Gust"):  # Loads, added by add_load
+    ADDERS.pop(f"add_{own}", None)
 NOT_ADDED_BY_A_RECORD = {
     "add_contacts": "the pairs that it adds",
     "add_tubes": "the rods that it adds and the record of ConcentricTubes, see test_tubes",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from gradient_checks import errors
 from load_robots import branched, check_tangents, moved, state
 from oracle import entry, finish, start
 from pliant._jit import kernel
@@ -240,6 +241,16 @@ def test_connected_chambers_share_their_gas():
     assert abs(rest[False] - expected) < 1e-12 * expected
 
 
+@pytest.mark.parametrize("supply", ["linear valve", "choking valve", "flow", "sealed", "syringe"])
+def test_the_watch_over_energy_knows_what_flows_in(supply):
+    """A piston that is lifted by its supply gains energy, and nobody is warned."""
+    system = piston(mass=2.0, **SUPPLIES[supply])
+    u = {"linear valve": 5e4, "choking valve": 2e5, "flow": 1e-5, "syringe": 5e-5}.get(supply)
+    run = pl.simulate(system, 1.0, u=None if u is None else {"air": u})
+    assert run.success
+    assert not run.warnings
+
+
 def test_files_keep_gases(tmp_path):
     robot = piston(supply="valve", conductance=1e-8, critical=0.3, dead_volume=1e-6).robot
     pl.save_model(robot, tmp_path / "gas.yaml")
@@ -273,3 +284,16 @@ def test_bad_gases_are_refused():
         system.inputs({"air": -2e5})
     with pytest.raises(ValueError, match="internal variables"):
         pl.simulate(system, 0.1, method="newmark", step=0.01)
+
+
+@pytest.mark.parametrize("supply", ["syringe", "flow", "linear valve", "choking valve"])
+def test_gradients_of_motions(supply):
+    """By inputs, the start and a parameter of the robot, with gas that flows in meanwhile: against differences."""
+    system = piston(mass=2.0, **SUPPLIES[supply])
+    size = {"syringe": 2e-5, "flow": 5e-4, "linear valve": 5e4, "choking valve": 1.5e5}[supply]
+    U = size * (1 + 0.3 * np.sin(np.arange(12)))[:, None]
+    cost = pl.Reach("weight", (0.0, 0.0, 0.3), at="all")
+    found = errors(
+        system, U, cost, start=np.array([0.05]), parameters=("weight.mass",), step=5e-3,
+    )  # fmt: skip
+    assert max(found.values()) < 1e-7, found

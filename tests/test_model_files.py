@@ -162,6 +162,7 @@ EXAMPLES = {  # calls that make their robots
     "flying_rods": ["soft()", "stiff()"],
     "hybrid_parallel_robot": ["build()", "build('corners')"],
     "hybrid_serial_robot": ["build()", "small()"],
+    "kelp_in_waves": ["build(2e7)"],
     "magnetic_arm": ["build()"],
     "magnetic_catheter": ["build()"],
     "manipulator_in_pipe": ["build()"],

@@ -23,7 +23,7 @@ from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
 from .model.actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
 from .model.bearings import Backlash, Characteristic, JointFriction, JointSpring
-from .model.fluid import Fluid, Hydrodynamics
+from .model.fluid import Fluid, Gust, Hydrodynamics, Profile, Wave
 from .model.gas import Gas
 from .model.joints import (
     Cylindrical,
@@ -155,6 +155,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Gas",
     "Gaussian",
     "Gradient",
+    "Gust",
     "HalfSpace",
     "HeightField",
     "Helical",
@@ -202,6 +203,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "PrandtlIshlinskii",
     "PrescribedMotion",
     "Prismatic",
+    "Profile",
     "ProjectedMatrices",
     "Prony",
     "QuadraticElements",
@@ -242,6 +244,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Universal",
     "UserLaw",
     "UserLoad",
+    "Wave",
     "Yeoh",
     "batch",
     "compiled_law",

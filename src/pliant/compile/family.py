@@ -116,6 +116,10 @@ class Family:
         """Whether in statics all of it has the potential of ENERGY, for any inputs."""
         return self.unit is None or not self.present(tables)
 
+    def supplies(self, tables: Any) -> bool:
+        """Whether it may give energy to a robot in motion though its inputs stand still, as gas that flows in does."""
+        return False
+
     def between(self, tables: Any) -> NDArray[np.int64] | None:
         """Pairs of steps (n, 2) that push each other with opposite wrenches, −1 for the world, if that is all it does but for forces on
         coordinates of rods and of joints that are not free; None if it may do something else.

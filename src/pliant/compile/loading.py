@@ -64,6 +64,11 @@ class Loading:
         return all(family.keeps_potential(self.tables[family.name]) for family in self.families)
 
     @property
+    def supplies(self) -> bool:
+        """Whether any family may give energy to a motion while inputs stand still."""
+        return any(family.supplies(self.tables[family.name]) for family in self.families)
+
+    @property
     def present(self) -> tuple[str, ...]:
         """Names of the families that the robot has any of."""
         return tuple(family.name for family in self.families if family.present(self.tables[family.name]))

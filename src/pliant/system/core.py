@@ -167,6 +167,11 @@ class Core:
         """Which internal variables of loads have a rate, (nz,); the others are remembered from step to step."""
         return self._assembly.loading.smooth
 
+    @property
+    def supplied(self) -> bool:
+        """Whether loads may give energy to a motion while inputs stand still."""
+        return self._assembly.loading.supplies
+
     def sticks(self, memory: Array) -> bool:
         """Whether internal variables of loads (nz,) leave forces at rest without a potential."""
         return self._assembly.loading.sticks(memory)

@@ -12,6 +12,7 @@ from .gas import GASES
 from .laws import LAWS
 from .loops import LOOPS
 from .magnets import MAGNETS
+from .streams import STREAMS
 from .tendons import TENDONS
 from .tubes import TUBES
 from .user import USER
@@ -33,6 +34,7 @@ FAMILIES: tuple[Family, ...] = (
     BEARINGS,
     LAWS,
     GASES,
+    STREAMS,
 )
 
 

@@ -97,6 +97,9 @@ class _Gases(Family):
     def keeps_potential(self, tables: Gases) -> bool:
         return True
 
+    def supplies(self, tables: Gases) -> bool:
+        return self.memory(tables) > 0
+
     def space(self, tables: Gases, nv: int, dtype: type = np.float64) -> GasSpace:
         n = len(tables.law)
         return GasSpace(volume=np.zeros(n, dtype), slope=np.zeros((n, nv), dtype), found=np.zeros((n, 5), dtype))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ class Sensor:
     arm turned about y: 0.1000, 1.0000
     """
 
-    function: Callable[[System, Array], tuple[float, Array]]
+    function: Callable[[System, Array], tuple[float, Array]] = field(repr=False)
     name: str = "sensor"
 
     def __post_init__(self) -> None:

@@ -69,12 +69,9 @@ class ControlledStages:
     def _error(self, x: Array, t: float, q: Array, v: Array, h: float) -> float:
         """The error of the states at the end of the step, in units of what is tolerated: root mean square."""
         tape, own, (rtol, atol) = self.tape, self._own, self._tolerances
-        e: Array = h * (self._tableau.b - self._tableau.b_hat) @ tape.flow[:, own]
+        e: Array = np.asarray(h * (self._tableau.b - self._tableau.b_hat) @ tape.flow[:, own])
         if self._tableau.filtered:  # as an implicit step damps it
-            e = np.asarray(
-                np.linalg.solve(np.eye(len(x)) - self._lag(1) * self.control.rate_slope(t, -1, x, q, v), e),
-                dtype=np.float64,
-            )
+            e[:] = np.linalg.solve(np.eye(len(x)) - self._lag(1) * self.control.rate_slope(t, -1, x, q, v), e)
         weights = atol * self._size + rtol * np.maximum(np.abs(x), np.abs(tape.memory[0, own]))
         return float(np.sqrt(np.mean((e / weights) ** 2)))
 
