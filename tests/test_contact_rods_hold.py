@@ -261,3 +261,16 @@ def test_derivatives_without_memory():
     for seed in range(4):
         q, v, a = state(system, seed, scale=4.0)
         check_tangents(system, q, v, a, np.zeros(0), tol=3e-12)
+
+
+def test_names_of_slots_are_not_interpolated():
+    """Between steps too, what is stored names capsules, and contacts there have friction."""
+    system = laid(0.5, 0.2)
+    run = pl.simulate(system, 1.0, output=np.linspace(0, 1, 400))
+    steps = pl.simulate(system, 1.0).resample(np.linspace(0, 1, 400))
+    n = 4 * len(system.loads["contact"].point)
+    for found in (run, steps):
+        names = found.memory[:, n:].reshape(len(found.t), -1, SLOT)[:, :, 4]
+        np.testing.assert_array_equal(names, np.round(names))
+        assert np.any(names > 0)
+    assert run.contacts(0.9876).force_on("top")[1] < -0.05

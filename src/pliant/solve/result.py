@@ -349,6 +349,11 @@ class Result:
         if self.system.loop_rows:
             q = np.array([close(self.system, row, told=held(self.system, row))[0] for row in q])
         s = ((times - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
+        memory = self.memory
+        if len(memory):  # what has no rate is set once in a step, and holds until its end
+            memory = np.where(
+                self.system.smooth, (1 - s) * memory[k] + s * memory[k + 1], np.where(s > 0, memory[k + 1], memory[k])
+            )
         return Result(
             self.system,
             times,
@@ -365,7 +370,7 @@ class Result:
             (1 - s) * self.multipliers[k] + s * self.multipliers[k + 1] if len(self.multipliers) else self.multipliers,
             self.warnings,
             error=self.error,
-            memory=(1 - s) * self.memory[k] + s * self.memory[k + 1] if len(self.memory) else self.memory,
+            memory=memory,
         )
 
     # ------------------------------------------------------------ looking at it
