@@ -189,8 +189,8 @@ def put_bristle(work, o, R, law, n, v, w, rho, past):
 
 @inline
 def impact_speed(law, n, v, hit):
-    """Speed of the impact of a point that touches: remembered, or that of its approach in the step before, or what it has now."""
-    return max(hit if hit > 0.0 else -hit if hit < 0.0 else -vdot(n, v).real, law[LAW_SPEED])
+    """Speed of the impact of a point that touches: remembered, or the larger of that of its approach in the step before and of what it has now."""
+    return max(hit if hit > 0.0 else max(-hit, -vdot(n, v).real), law[LAW_SPEED])
 
 
 @routine
