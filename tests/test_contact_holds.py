@@ -161,9 +161,6 @@ def test_refusals():
     system = block(0.5, 0.2)
     with pytest.raises(ValueError, match="does not integrate internal variables"):
         pl.simulate(system, 0.1, method="radau")
-    run = pl.rollout(system, None, step=1e-3, duration=0.01, start=sunk(system, 0.2))
-    with pytest.raises(ValueError, match="internal variables"):
-        run.gradient(pl.Reach("block", (0, 0, 0)))
     robot = pl.Robot("ball")
     ball = robot.add_body("ball", joint=pl.Free(), shape=pl.Sphere(0.05), mass=0.3)
     robot.add_obstacle("floor", pl.HalfSpace())

@@ -65,6 +65,7 @@ FIELDS_ELSEWHERE = {  # fields of the description that are no keys of the record
         for cls in (joints.Fixed, *joints.RESTRAINTS)
         if not cls.nv
     },
+    sections.Composite: dict.fromkeys(("shear_factor", "torsion_factor"), "those of the parts"),
     strains.Strains: {"bases": "one key for each strain"},
     basis.Custom: dict.fromkeys(("_function", "_size", "_degree", "_breakpoints"), "function, degree, breakpoints"),
 }
@@ -452,6 +453,12 @@ def test_names_of_the_package_are_kept():
 SPECIAL: dict[str, dict[str, Any]] = {  # what a class does not allow otherwise
     "Material": {"shear_modulus": None},
     "Annulus": {"outer": 0.4},
+    "Composite": {
+        "parts": (
+            pl.Part(pl.Circle(0.1), RUBBER, (0.1, 0.2), "all"),
+            pl.Part(pl.Circle(0.1), RUBBER, name="core", inside="all"),
+        )
+    },
     "Universal": {"axis1": (1.0, 0.0, 0.0)},
     "Spherical": {"rest": (0.1, 0.2, 0.3)},
     "Free": {"rest": pl.translate(0.1, 0.2, 0.3)},

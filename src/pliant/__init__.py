@@ -61,7 +61,7 @@ from .model.rods.basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
+from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
 from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
@@ -102,6 +102,7 @@ __all__ = [
     "Chebyshev",
     "Circle",
     "Coil",
+    "Composite",
     "CompositeMatrices",
     "ConcentricTubes",
     "ConstrainedMotion",
@@ -156,6 +157,7 @@ __all__ = [
     "Motion",
     "Motor",
     "Obstacle",
+    "Part",
     "PiecewiseConstant",
     "Planar",
     "PointWrench",

@@ -8,12 +8,14 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernels.layout import STATIC
 from ..model.joints.constraints import RATES
 from ..model.loops import closing_rows
 from ..model.validate import choice
 from ..solve.balance import measure
 from ..solve.equilibrium import Equilibrium
 from ..solve.history import holding
+from ..solve.remembered import touching
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
 from ..system.dynamics import acceleration, acceleration_derivatives, arguments, residual_tangent
@@ -178,6 +180,22 @@ def _memory(system: System, state: Equilibrium | ArrayLike) -> Array | None:
     """Internal variables (nz,) of an equilibrium; None if nothing is remembered."""
     known = state.memory if isinstance(state, Equilibrium) else np.zeros(0)
     return known if system.nz and len(known) == system.nz and np.any(known) else None
+
+
+def strained(system: System, state: Equilibrium | ArrayLike, q: Array, u: Array, given: Given) -> Given:
+    """What acts at rest also with what loads remember: from where friction that sticks is strained. Error if that is not known."""
+    if not system.nz:
+        return given
+    if isinstance(state, Equilibrium) and len(state.before) == system.nz:
+        return given._replace(memory=state.before, lag=STATIC, since=state.since)
+    if given.memory is not None:
+        return holding(given, q)
+    if np.any(touching(system, q, u, np.zeros(system.nz))):
+        raise ValueError(
+            f"{system.name!r} touches something that it may stick to, and coordinates do not say how that is strained: give the Equilibrium that "
+            "solve_statics returned (not one from a file or made by hand)."
+        )
+    return given
 
 
 def stiffness_at(system: System, q: Array, u: Array, tau: Array, given: Given) -> tuple[Array, Array]:
@@ -370,6 +388,8 @@ def static_jacobian(
 ) -> Array:
     """Motion of a frame per unit change of each input, in quasi-static equilibrium, shape (6, nu).
 
+    Where friction sticks it is strained from where `solve_statics` started, which the Equilibrium knows.
+
     Examples
     --------
     >>> import pliant as pl
@@ -388,7 +408,9 @@ def static_jacobian(
     """
     choice("reference", reference, ("body", "world"))
     q, inputs, forces, given = at_rest(system, state, u, tau)
-    K = stiffness_at(system, q, inputs, forces, given)[0]
+    given = strained(system, state, q, inputs, given)
+    v = np.zeros(system.nv)
+    K = residual_tangent(system, (q, v, v, inputs, forces), (1.0, 0.0, 0.0), given)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
     loose = Z @ neutral_directions(Z.T @ K @ Z)
     if loose.shape[1]:
@@ -397,12 +419,12 @@ def static_jacobian(
             f"{name_directions(system, loose)}, so that inputs do not determine where it is. Add stiffness, or fix it."
         )
     J = system.jacobian(frame, q, reference=reference)
-    if len(system.loop_rows) or given.memory is not None:
-        B = system.actuation_matrix(q, np.zeros(system.nv), inputs)
+    if len(system.loop_rows) or system.nz:
+        B = system.actuation_matrix(q, v, inputs)
         K[system.known] = K[:, system.known] = B[system.known] = 0.0
         K[system.known, system.known] = 1.0
-        G = system.closure(q)[1]
-        G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))]
+        G = system.closure(q)[1] if len(system.loop_rows) else np.zeros((0, system.nv))
+        G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))] if len(G) else G
         n, m = system.nv, len(G)
         size = np.sqrt(np.abs(np.diag(K)).max())
         kkt = np.block([[K, -size * G.T], [size * G, np.zeros((m, m))]])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.loads.units import FORCES, MATRICES, TANGENT, LoadUnit
+from ..kernels.loads.units import FORCES, MATRICES, MEMORY, TANGENT, LoadUnit
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.units import Input
@@ -145,6 +145,10 @@ class Family:
     def memory(self, tables: Any) -> int:
         """How many internal variables it has; if any, its tables have an array `first` (1,) that is set to the place of the first of them."""
         return 0
+
+    def knows_memory(self, tables: Any) -> bool:
+        """Whether its unit knows how all of its internal variables change (the task MEMORY)."""
+        return self._knows(MEMORY)
 
     def sticks(self, tables: Any, memory: NDArray[np.float64]) -> bool:
         """Whether with these internal variables (memory,) its forces at rest have no potential though `keeps_potential` says that they do."""

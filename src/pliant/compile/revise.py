@@ -40,7 +40,7 @@ def _resists(robot: Robot, parameter: Parameter) -> bool:
     if path[0] == "joint":
         return path[1] in ("stiffness", "damping", "rest")
     rod = robot.links[key].content
-    if not isinstance(rod, Rod) or path[0] != "content" or varies(rod.section):
+    if not isinstance(rod, Rod) or path[0] != "content" or varies(rod.section, rod.material):
         return False
     return path[1] in ("material", "section") and path[2] in _RESISTANCE
 

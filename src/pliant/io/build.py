@@ -31,6 +31,8 @@ def build(place: Place) -> tuple[Robot, dict[str, Any], dict[str, Any]]:
     ModelFileError
         With everything that is wrong.
     """
+    if place.is_mapping and isinstance(place.value.get("materials"), dict):
+        place.document.materials = place.child("materials")
     sections, _good = FILE.read_keys(place)
     builder = _Builder(place, sections)
     builder.run()

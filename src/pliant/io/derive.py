@@ -37,7 +37,10 @@ from .parts import (
     MATERIAL_OR_NAME,
     MATRIX,
     OBSTACLE_SHAPE,
+    PART_MATERIAL,
+    PART_SECTION,
     PATH,
+    SECTION_PARTS,
     STRAINS,
     TERMS,
 )
@@ -69,6 +72,7 @@ _VECTOR, _FORCE = Numbers((3,)), Function((3,))
 _DENSITY = Function((6,), (6, 6))
 _LIST = Numbers((-1,))
 _FIXED = "a fixed joint does not move; use Free with stiffness and damping for an elastic mount."
+_OF_PARTS = "a Composite has none of its own; give it to the sections of its parts."
 _NO_COORDINATE = "it has no coordinate that a spring could act on."
 _THIS_ROBOT = "it is the robot of the file."
 _OF_THE_RUN = "files of a run belong to the run; give it to Model.simulate."
@@ -84,6 +88,8 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "Along": {"rod": _ROD},
     "Table": {"X": _LIST, "values": _LIST},
     "Signal": {"t": _LIST, "values": ListOf(Numbers((), (-1,)))},
+    "Part": {"section": PART_SECTION, "material": PART_MATERIAL},
+    "Composite": {"parts": SECTION_PARTS, **dict.fromkeys(("shear_factor", "torsion_factor"), _OF_PARTS)},
     "Stepped": {"values": ListOf(Numbers((), (2,)))},
     "Strains": {"basis": Choice(tuple(BASIS_KINDS))},
     "Hydrodynamics": {"linear_drag": MATRIX, "centre": _VECTOR},

@@ -166,7 +166,7 @@ def static_jacobians(
         at = chunk.begin + items
         q, u, tau = (np.ascontiguousarray(np.broadcast_to(x, (m, x.shape[1]))[at]) for x in (Q, U, T))
         rest = np.arange(len(items))
-        if not system.loop_rows and one_shape(systems):
+        if not system.loop_rows and not system.nz and one_shape(systems):
             slopes, found, definite = slopes_many(systems, q, u, tau)
             sure = found & definite  # else nothing may hold some direction, which the other way looks for
             J = np.empty((len(items), 6, system.nv))

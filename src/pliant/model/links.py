@@ -123,7 +123,7 @@ class Rod:
     strains : Strains
         Which strains are free, with their bases.
     section, material : Section, Material, optional
-        Cross-section and material; or give the densities below directly.
+        Cross-section and material (of a `Composite` each part has its own); or give the densities below directly.
     stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
         Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
         follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should
@@ -191,7 +191,11 @@ class Rod:
                 object.__setattr__(self, name, frozen)
         if self.points is not None:
             object.__setattr__(self, "points", integer("points", self.points, minimum=1))
-        if (self.section is None or self.material is None) and (self.stiffness is None or self.inertia is None):
+        if self.section is not None and self.section.has_material and self.material is not None:
+            raise ValueError(
+                f"material = {self.material!r} is not allowed with a Composite section, whose parts have materials. Leave it out."
+            )
+        if not self.is_made and (self.stiffness is None or self.inertia is None):
             fields = ("section", "material", "stiffness", "inertia")
             given = ", ".join(name for name in fields if getattr(self, name) is not None)
             raise ValueError(
@@ -217,10 +221,16 @@ class Rod:
         return other
 
     @property
+    def is_made(self) -> bool:
+        """Whether its section and material are known."""
+        return self.section is not None and (self.material is not None or self.section.has_material)
+
+    @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Increasing X inside (0, 1) where a strain basis loses smoothness or the section jumps: ends of elements."""
+        """Increasing X inside (0, 1) where a strain basis loses smoothness, or the section or material jumps: ends of elements."""
         jumps = () if self.section is None else self.section.breakpoints
-        return merge_points([*self.strains.breakpoints, *jumps])
+        within = () if self.material is None else self.material.breakpoints
+        return merge_points([*self.strains.breakpoints, *jumps, *within])
 
     @property
     def points_per_element(self) -> int:
@@ -267,7 +277,6 @@ class Rod:
         if self.stiffness is not None:
             return _matrices("stiffness", self.stiffness, X)
         assert self.section is not None
-        assert self.material is not None
         return stiffness_density(self.section, self.material, X)
 
     def inertia_at(self, X: Array) -> Array:
@@ -275,14 +284,13 @@ class Rod:
         if self.inertia is not None:
             return _matrices("inertia", self.inertia, X)
         assert self.section is not None
-        assert self.material is not None
         return inertia_density(self.section, self.material, X)
 
     def damping_at(self, X: Array) -> Array:
         """Damping density Υ at X, shape (m, 6, 6) [N m² s, N s]."""
         if self.damping is not None:
             return _matrices("damping", self.damping, X)
-        if self.section is None or self.material is None:
+        if self.section is None or not self.is_made:
             return np.zeros((len(X), 6, 6))
         return damping_density(self.section, self.material, X)
 

@@ -1,7 +1,7 @@
 """The numbers of a robot by name, and robots in which some of them are different.
 
 A name is that of a part and of one of its fields: ``arm.length``, ``arm.young``, ``arm.radius.tip``, ``cable.y``, ``tool.mass``,
-``arm.offset.x``, ``pin.joint.stiffness``, ``mesh.ratio.wheel``, ``gravity.z``. Names follow from the dataclasses of the description: whatever number a part holds is a parameter. What
+``arm.offset.x``, ``arm.core.young``, ``pin.joint.stiffness``, ``mesh.ratio.wheel``, ``gravity.z``. Names follow from the dataclasses of the description: whatever number a part holds is a parameter. What
 is fixed for good (names, strains and their bases, axes, choices, counts) is not.
 """
 
@@ -17,6 +17,8 @@ from .joints import Joint
 from .links import Body, Frame, Rod
 from .loops import Coupling
 from .pose import Pose
+from .rods.sections import Composite, Stepped
+from .rods.sections import Part as SectionPart
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
 from .shapes import Inertia
 from .validate import shown, unknown_name
@@ -38,6 +40,7 @@ _UNITS: dict[str | tuple[str, str], str] = {
     **dict.fromkeys(("a", "b"), "m"),
     **dict.fromkeys(("poisson", "shear_factor", "torsion_factor", "friction", "exponent", "X", "start", "end"), "–"),
     **dict.fromkeys(("cx", "cy", "cz", "by", "bz", "bx", "coefficient", "factor", "buoyancy", "fill"), "–"),
+    ("Part", "at"): "m",
     "density": "kg/m³",
     "viscosity": "Pa s",
     "damping_time": "s",
@@ -159,6 +162,10 @@ def _children(value: Any, owner: Any) -> Iterator[tuple[str, Any, Any]]:
         for k, (link, dof, ratio) in enumerate(value.terms):
             yield f"ratio.{link}" if links.count(link) == 1 else f"ratio.{link}.{dof}", k, ratio
         yield "offset", "offset", value.offset
+    elif isinstance(value, Composite):
+        yield "", "parts", value.parts
+    elif isinstance(value, SectionPart):
+        yield from (("", name, getattr(value, name)) for name in ("section", "material", "at"))
     elif is_dataclass(value):
         for f in fields(value):
             if f.name not in _FIXED:
@@ -193,6 +200,10 @@ def _labels(entries: list[Any], owner: Any) -> list[str]:
     """Names of the entries of a tuple or vector."""
     if isinstance(owner, Joint):
         return list(owner.dof_names if len(entries) == owner.nv else owner.coordinate_names)
+    if isinstance(owner, SectionPart):
+        return ["y", "z"]
+    if entries and all(isinstance(entry, SectionPart) for entry in entries):
+        return [entry.name for entry in entries]
     if len(entries) == 1:
         return [""]
     if all(_is_number(entry) for entry in entries):
@@ -215,7 +226,7 @@ def _numbers(name: str, value: Any, owner: Any, path: tuple[Any, ...], unit: str
         below = f"{name}.{label}" if label else name
         own = (
             _entry_unit(unit, owner, path, key)
-            if isinstance(value, (tuple, np.ndarray, Pose))
+            if isinstance(value, (tuple, np.ndarray, Pose, Stepped))
             else _unit_of(value, key)
         )
         yield from _numbers(below, child, value, (*path, key), own)

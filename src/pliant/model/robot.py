@@ -155,7 +155,7 @@ class Robot:
         strains : Strains
             Which strains are free, with their bases.
         section, material : Section, Material, optional
-            Cross-section and material; or give the densities below directly.
+            Cross-section and material (of a `Composite` each part has its own); or give the densities below directly.
         stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
             Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
             follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should

@@ -144,7 +144,10 @@ def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
     if not system.nz:
         return found
     given = problem.given._replace(multipliers=found.multipliers if system.loop_rows else None)
-    return replace(found, memory=remembered(system, found.q, found.u, given))
+    assert given.since is not None
+    assert given.memory is not None
+    memory = remembered(system, found.q, found.u, given)
+    return replace(found, memory=memory, since=given.since, before=given.memory)
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:

@@ -24,9 +24,9 @@ from ...kernels.loads.contact import (
     SHAPE_STEP,
     ContactSpace,
     apply_contact,
-    contacts,
 )
 from ...kernels.loads.contact import Contact as Tables
+from ...kernels.loads.contact_unit import contacts
 from ...kernels.recursion.kinematics import step_poses
 from ...model.links import Body, Frame, Rod
 from ...model.loads import Contact, Obstacle
@@ -233,6 +233,9 @@ class _Contact(Family):
 
     def keeps_potential(self, tables: Tables) -> bool:
         return True  # damping vanishes at rest, and friction unless something touched before (`solve.statics` asks for that)
+
+    def knows_memory(self, tables: Tables) -> bool:
+        return len(tables.slot) == 0  # of contacts with obstacles, not between capsules
 
     def memory(self, tables: Tables) -> int:
         laws = tables.law[tables.touch[:, C_LAW]]

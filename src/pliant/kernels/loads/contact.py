@@ -35,10 +35,7 @@ from ..layout import (
     I1,
     I2,
     MESSAGE_COUNT,
-    MESSAGE_CQ,
-    MESSAGE_ENERGY,
     MESSAGE_GAP,
-    MESSAGE_SIZE,
     PE,
     RE,
     STATIC,
@@ -56,7 +53,7 @@ from .law import (
     velocity_at,
 )
 from .shapes import distance
-from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES, unit
+from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES
 
 
 class Contact(NamedTuple):
@@ -154,6 +151,20 @@ def recalled_pair(contact, k, m, work, R):
 
 
 @routine
+def bristle(law, n, v, vc, past, static):
+    """How far the bristle of a point that touches is bent now (3,), and the speed of its impact; `vc` is the sliding velocity."""
+    bent, lag, hit = past
+    z = vadd(bent, vscale(lag, vc))
+    z = vaxpy(-vdot(n, z), n, z)
+    size = np.sqrt(vdot(z, z) + 1e-300)
+    if static and hit <= 0.0:
+        z = vscale(0.0, z)
+    elif size.real > law[LAW_STICTION]:
+        z = vscale(law[LAW_STICTION] / size, z)
+    return z, hit if hit > 0.0 else impact_speed(law, n, v, hit)
+
+
+@routine
 def keep(contact, m, work, R, law, n, v, w, rho, past):
     """Remember what a point that touches has of the bristle and of the impact."""
     if contact.first[0] >= 0:
@@ -172,25 +183,17 @@ def keep_pair(contact, k, m, work, R, law, n, v, w, rho, past):
 @routine
 def put_bristle(work, o, R, law, n, v, w, rho, past):
     """The bent bristle in the frame R and the speed of the impact, into work.kept[o : o + 4]."""
-    bent, lag, hit = past
-    z = vadd(bent, vscale(lag, vadd(v, vcross(w, rho))))
-    z = vaxpy(-vdot(n, z), n, z)
-    size = np.sqrt(vdot(z, z).real)
-    limit = law[LAW_STICTION]
-    if work.lag[0].real >= STATIC and hit <= 0.0:
-        z = vscale(0.0, z)
-    elif size > limit:
-        z = vscale(limit / size, z)
+    z, hit = bristle(law, n, v, vadd(v, vcross(w, rho)), past, work.lag[0].real >= STATIC)
     own = mtv(R, z)
     for c in range(3):
         work.kept[o + c] = own[c]
-    work.kept[o + 3] = hit if hit > 0.0 else impact_speed(law, n, v, hit)
+    work.kept[o + 3] = hit
 
 
 @inline
 def impact_speed(law, n, v, hit):
-    """Speed of the impact of a point that touches: remembered, or the larger of that of its approach in the step before and of what it has now."""
-    return max(hit if hit > 0.0 else max(-hit, -vdot(n, v).real), law[LAW_SPEED])
+    """Speed of the impact of a point that touches: remembered, or that of its approach in the step before, or what it has now."""
+    return max(hit if hit > 0.0 else -hit if hit < 0.0 else -vdot(n, v).real, law[LAW_SPEED])
 
 
 @routine
@@ -750,20 +753,3 @@ def write_contacts(t, work, contact, space, table):
         write_obstacle(contact, k, work, table)
     if contact.rods.shape[0] > 0:
         visit_rods(t, work, contact, space, TOUCHES, 1.0, table)
-
-
-@unit(Contact, tasks=(FORCES, MATRICES, TANGENT, ENERGY, TOUCHES), space=ContactSpace)
-def contacts(task, t, work, contact, space, q, v, u, out):
-    """Contact with obstacles and between rods."""
-    if task == FORCES:
-        apply_contact(t, work, contact, space, q, v, u, work.zero)
-    elif task == MATRICES:
-        contact_tangents(t, work, contact, space)
-    elif task == TANGENT:
-        contact_cross_terms(t, work, contact, space, work.message[MESSAGE_CQ], out)
-    elif task == ENERGY:
-        energy = contact_potential(t, work, contact, space)
-        work.message[MESSAGE_ENERGY] += energy
-        work.message[MESSAGE_SIZE] += energy
-    elif task == TOUCHES:
-        write_contacts(t, work, contact, space, out)

@@ -1,0 +1,210 @@
+"""What a contact remembers, differentiated: the task MEMORY of `units`.
+
+The bristle of a point that touches is ``z = Rⱼᵀ b(n, v, vₜ, Rⱼ z*)`` with the function b of `contact.bristle` and the rotation Rⱼ of the obstacle's step, and the force
+depends on z* through ``Rⱼ z*``. Both functions are of few numbers and are differentiated by a complex step; how these numbers change with the
+motion of the two steps, ``(δᵢ, rᵢ)`` and ``(δⱼ, rⱼ)`` with ``r = δV − δ×V`` (MATH §3), is
+
+``δn = δθⱼ×n + H (δxᵢ − δxⱼ)``,  ``δω = r_ω + δθ×ω``,  ``δv₀ = r_v + δθ×v₀ + δx₀×ω``,
+
+for the velocity v₀ of a step at the origin and displacements δx at the centre of the point.
+"""
+
+from ..._jit import inline, routine
+from ..algebra.dual import get3, get9, mtv, mv, vadd, vcross, vdot, vscale, vsub
+from ..layout import RE, STATIC, VE
+from .contact import (
+    BALL_RADIUS,
+    BALL_WEIGHT,
+    C_END,
+    C_FIRST,
+    C_LAW,
+    C_SHAPE,
+    LAW_RESTITUTION,
+    LAW_SPEED,
+    PLACE_SIZE,
+    REMEMBERED,
+    SHAPE_INSIDE,
+    SHAPE_KIND,
+    SHAPE_STEP,
+    bristle,
+    centre_of,
+    contact_force,
+    impact_speed,
+    normal_force,
+    recalled,
+    shape_frame,
+)
+from .law import step_columns, unit_vector, velocity_at
+from .shapes import distance
+
+TINY = 1e-100  # of complex steps
+
+
+@inline
+def shifted(x, dx):
+    """x + i ε dx."""
+    return (
+        complex(x[0], TINY * dx[0]),
+        complex(x[1], TINY * dx[1]),
+        complex(x[2], TINY * dx[2]),
+    )
+
+
+@inline
+def slope(x):
+    """The derivative that a complex step left in x (3,)."""
+    return (x[0].imag / TINY, x[1].imag / TINY, x[2].imag / TINY)
+
+
+@inline
+def column(A, k):
+    """Column k of (6, n) as two vectors."""
+    return (A[0, k], A[1, k], A[2, k]), (A[3, k], A[4, k], A[5, k])
+
+
+@routine
+def step_change(row, c, turn, shift, r_turn, r_shift):
+    """Changes of a step's angular velocity, of its velocity at the fixed place c, and of the position of what is there."""
+    w, v0 = get3(row, VE), get3(row, VE + 3)
+    dw = vadd(r_turn, vcross(turn, w))
+    dv = vadd(r_shift, vadd(vcross(turn, v0), vcross(shift, w)))
+    return dw, vadd(dv, vcross(dw, c)), vadd(shift, vcross(turn, c))
+
+
+@routine
+def relative_change(row, other, c, mine, theirs):
+    """Changes of the relative velocity at the centre c of a point of `row`, of the relative angular velocity, and of its place seen from the other step."""
+    dw, dv, dx = mine
+    dw2, dv2, dx2 = theirs
+    w, w2 = get3(row, VE), get3(other, VE)
+    return vsub(vadd(dv, vcross(vsub(w, w2), dx)), dv2), vsub(dw, dw2), vsub(dx, dx2)
+
+
+@routine
+def impact_slope(law, n, v, hit):
+    """Derivatives of the impact's speed by what was remembered of it, and by the rate of the gap if nothing was."""
+    if impact_speed(law, n, v, hit) <= law[LAW_SPEED]:
+        return 1.0 if hit > 0.0 else 0.0, 0.0  # one that is remembered stays as it is
+    return (1.0, 0.0) if hit > 0.0 else (-1.0, 0.0) if hit < 0.0 else (0.0, -1.0)
+
+
+@routine
+def touching_by_motion(law, geometry, motion, dn, dv, dw, past, turned, turn):
+    """Change of the bristle in the axes of the obstacle's step, for changes of n, velocities, and the turn of that step."""
+    n, radius, static = geometry
+    v, w = motion
+    bent, lag, hit = past
+    nc, vc, wc = shifted(n, dn), shifted(v, dv), shifted(w, dw)
+    slide = vadd(vc, vcross(wc, vscale(-radius, nc)))
+    z, _hit = bristle(law, nc, vc, slide, (shifted(bent, vcross(turn, bent)), lag, hit), static)
+    now = (z[0].real, z[1].real, z[2].real)
+    return mtv(turned, vsub(slope(z), vcross(turn, now)))
+
+
+@routine
+def put_motion(t, work, contact, m, law, place, past, touches, out):
+    """Rows ∂z/∂q and ∂z/∂v of point m; `place` is (i, j, c, n, H)."""
+    i, j, c, n, H = place
+    row, other = work.state[i], work.state[j]
+    turned, o = get9(other, RE), contact.first[0] + REMEMBERED * m
+    v, w = vsub(velocity_at(row, c), velocity_at(other, c)), vsub(get3(row, VE), get3(other, VE))
+    geometry = (n, contact.ball[m, BALL_RADIUS], work.lag[0] >= STATIC)
+    rate = vdot(n, v)
+    _by_hit, by_rate = impact_slope(law, n, v, past[2])
+    Ji, Ri, two = work.columns[0], work.columns[1], work.pair[:2]
+    step_columns(t, work, i, Ji, Ri)
+    if j >= 0:
+        step_columns(t, work, j, two[0], two[1])
+    none, nv = vscale(0.0, n), Ji.shape[1]
+    at2, to2, rj, sj = none, none, none, none
+    for k in range(nv):
+        at, to = column(Ji, k)
+        ri, si = column(Ri, k)
+        if j >= 0:
+            at2, to2 = column(two[0], k)
+            rj, sj = column(two[1], k)
+        for level in range(2):  # by q, by v
+            if level == 0:
+                mine, theirs = step_change(row, c, at, to, ri, si), step_change(other, c, at2, to2, rj, sj)
+                turn = at2
+            else:
+                mine, theirs = step_change(row, c, none, none, at, to), step_change(other, c, none, none, at2, to2)
+                turn = none
+            dv, dw, dx = relative_change(row, other, c, mine, theirs)
+            dn = vadd(vcross(turn, n), mv(H, dx))
+            gap = vdot(dn, v) + vdot(n, dv)  # change of the rate of the gap
+            where = level * nv + k
+            if touches:
+                own = touching_by_motion(law, geometry, (v, w), dn, dv, dw, past, turned, turn)
+                for r in range(3):
+                    out[o + r, where] = own[r]
+                out[o + 3, where] = by_rate * gap
+            elif rate < 0.0:
+                out[o + 3, where] = gap
+
+
+@routine
+def put_past(work, contact, m, law, place, depth, past, out):
+    """Rows ∂r/∂z* and ∂z/∂z* of point m, which touches; after `put_motion`, which left the columns of the steps."""
+    i, j, c, n, _H = place
+    row, other = work.state[i], work.state[j]
+    turned, o = get9(other, RE), contact.first[0] + REMEMBERED * m
+    v, w = vsub(velocity_at(row, c), velocity_at(other, c)), vsub(get3(row, VE), get3(other, VE))
+    bent, lag, hit = past
+    weight, nv = contact.ball[m, BALL_WEIGHT], work.columns.shape[2]
+    rho = vscale(-contact.ball[m, BALL_RADIUS], n)
+    none = vscale(0.0, n)
+    for k in range(3):
+        if not hit > 0.0:
+            break  # a bristle that did not touch was not bent
+        moved = (shifted(bent, mv(turned, unit_vector(k, 1.0))), lag, hit)
+        nc, vc, wc = shifted(n, none), shifted(v, none), shifted(w, none)
+        rc = shifted(rho, none)
+        dF = slope(contact_force(law, weight, complex(depth, 0.0), nc, vc, wc, rc, moved))
+        subtract_force(work, j, c, rho, dF, out[o + k], 2 * nv)
+        z, _hit = bristle(law, nc, vc, vadd(vc, vcross(wc, rc)), moved, work.lag[0] >= STATIC)
+        own = mtv(turned, slope(z))
+        for r in range(3):
+            out[o + r, 3 * nv + o + k] = own[r]
+    by_hit, _by_rate = impact_slope(law, n, v, hit)
+    out[o + 3, 3 * nv + o + 3] = by_hit
+    if law[LAW_RESTITUTION] >= 0.0 and impact_speed(law, n, v, hit) > law[LAW_SPEED]:
+        fn, _slope, damp = normal_force(law, weight, depth, n, v, hit)
+        change = damp * vdot(n, v) * by_hit / impact_speed(law, n, v, hit)
+        if fn > 0.0:
+            F = contact_force(law, weight, depth, n, v, w, rho, past)
+            subtract_force(work, j, c, rho, vscale(change / fn, F), out[o + 3], 2 * nv)
+
+
+@routine
+def subtract_force(work, j, c, rho, F, row, first):
+    """row[first:] −= J₁ᵀ f − J₂ᵀ f for a force F on the first step at c + ρ; the columns are where `put_motion` left them."""
+    M = vcross(vadd(c, rho), F)
+    J, J2 = work.columns[0], work.pair[0]
+    for k in range(J.shape[1]):
+        for r in range(3):
+            row[first + k] -= M[r] * J[r, k] + F[r] * J[3 + r, k]
+            if j >= 0:
+                row[first + k] += M[r] * J2[r, k] + F[r] * J2[3 + r, k]
+
+
+@routine
+def contact_memory(t, work, contact, out):
+    """The task MEMORY; needs the forward pass and the steps' columns J and R."""
+    if contact.first[0] < 0:
+        return
+    for k in range(contact.touch.shape[0]):
+        s = contact.touch[k, C_SHAPE]
+        j = contact.shape[s, SHAPE_STEP]
+        R, p = shape_frame(contact, s, work.state)
+        law = contact.law[contact.touch[k, C_LAW]]
+        inside = contact.shape[s, SHAPE_INSIDE] != 0
+        for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
+            c = centre_of(contact, m, work.state)
+            d, n, H = distance(contact.shape[s, SHAPE_KIND], inside, contact.place[s, PLACE_SIZE:], R, p, c)
+            depth = contact.ball[m, BALL_RADIUS] - d
+            past = recalled(contact, m, work, get9(work.state[j], RE))
+            place = (contact.point[m, 0], j, c, n, H)
+            put_motion(t, work, contact, m, law, place, past, depth > 0.0, out)
+            if depth > 0.0:
+                put_past(work, contact, m, law, place, depth, past, out)
