@@ -234,9 +234,6 @@ class _Contact(Family):
     def keeps_potential(self, tables: Tables) -> bool:
         return True  # damping vanishes at rest, and friction unless something touched before (`solve.statics` asks for that)
 
-    def knows_memory(self, tables: Tables) -> bool:
-        return len(tables.slot) == 0  # of contacts with obstacles, not between capsules
-
     def memory(self, tables: Tables) -> int:
         laws = tables.law[tables.touch[:, C_LAW]]
         slots = PLACES * SLOT * int(np.sum(tables.slot >= 0))
