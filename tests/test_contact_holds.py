@@ -168,3 +168,44 @@ def test_refusals():
         robot.add_contact("touch", ball, "floor", stiffness=1e6, restitution=0.5, damping=1.0)
     with pytest.raises(ValueError, match="restitution"):
         robot.add_contact("touch", ball, "floor", stiffness=1e6, restitution=1.5)
+
+
+@pytest.mark.parametrize(("part", "holds"), [(0.98, True), (1.02, False)])
+def test_a_block_on_a_turntable(part, holds):
+    """It turns along with the table until μ g = ω² r, seen from the table without creep."""
+    robot = pl.Robot("turntable")
+    disc = robot.add_body("disc", joint=pl.Revolute("z"), shape=pl.Cylinder(0.5, 0.02, "z"), mass=1.0)
+    robot.add_motion("turn", disc)
+    robot.add_obstacle("top", pl.HalfSpace(), parent=disc, pose=(0, 0, 0.01))
+    robot.add_body("block", joint=pl.Free(), offset=(0.2, 0, 0.02), shape=pl.Box(0.02, 0.02, 0.02), mass=0.1)
+    robot.add_contact("touch", "block", "top", stiffness=1e6, damping=5.0, friction=0.5)
+    system = robot.compile()
+    rate = np.sqrt(part * 0.5 * G / 0.2)
+    turn = {"turn": lambda t: rate * (t**2 / 8 if t < 4 else t - 2)}
+    rest = pl.simulate(system, 0.5, motion={"turn": 0.0})
+    run = pl.simulate(system, 6.0, motion=turn, breaks=[4.0], start=rest, t0=0.0)
+    assert run.success
+    seen = np.array([system.pose("disc", q)[:3, :3].T @ x for q, x in zip(run.q, run.positions("block"))])
+    way = np.linalg.norm(seen - seen[0], axis=1)[-1]
+    if holds:
+        assert way < 2e-5  # it leans outwards on its corners
+    else:
+        assert way > 0.1
+
+
+def test_impacts_keep_the_balance_of_energy():
+    """What a bouncing ball loses is (1 − e²) of its energy at each impact, and nobody complains. (Its weight does little during an impact this hard.)"""
+    robot = pl.Robot("ball")
+    robot.add_body("ball", joint=pl.Free(), shape=pl.Sphere(0.05), mass=0.3)
+    robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.05))
+    robot.add_contact("touch", "ball", "floor", stiffness=1e9, restitution=0.8)
+    system = robot.compile()
+    start = system.neutral()
+    start[6] = 0.2
+    run = pl.simulate(system, 1.5, start=start, rtol=1e-6, atol=1e-8)
+    assert run.success
+    assert not run.warnings
+    z, v = run.positions("ball")[:, 2], run.v[:, 5]
+    last = [k for k in range(1, len(z) - 1) if v[k] > 0 >= v[k + 1] and z[k] > 0.01]  # steps before the tops
+    tops = np.array([0.2, *(z + v**2 / (2 * G))[last]])
+    np.testing.assert_allclose(tops[1:4] / tops[:3], 0.8**2, rtol=5e-3)

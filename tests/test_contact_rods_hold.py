@@ -1,4 +1,4 @@
-"""Rods that hold each other by friction: what pairs of capsules remember, exact derivatives, lying still, slipping, impacts."""
+"""Moving parts that hold each other by friction: what pairs remember, exact derivatives, lying still, slipping, impacts."""
 
 import numpy as np
 import pytest
@@ -55,6 +55,73 @@ def test_exact_derivatives_with_bent_bristles(kind, lag, monkeypatch):
         given = Given(memory=bent.copy(), lag=lag)
         found = find_contacts(system, q, v, 0.0, given)
         slipped += int((np.linalg.norm(found.friction, axis=1) > 0.999 * LAW["friction"] * found.normal_force).sum())
+        exact = complex_tangents(system, q, v, a, np.zeros(0))
+        inner = (system.elastic_tangent(q), system.damping_matrix)
+        for k in range(2):
+            weights = tuple(np.eye(3)[k])
+            got = residual_tangent(system, arguments(system, q, v, a, None, None), weights, given) - inner[k]
+            scale = max(np.abs(exact[k]).max(), 1e-6 * np.abs(inner[k]).max())
+            assert np.abs(got - exact[k]).max() <= 3e-12 * scale
+    assert met > 5
+    assert 0 < slipped < met
+
+
+def carried(**law: float) -> pl.System:
+    """A floating hub with a soft arm, and a body on another arm that carries a ball and a box which the first touches."""
+    robot = pl.Robot("carried", gravity=(1, -2, -9))
+    hub = robot.add_body("hub", joint=pl.Free(), shape=pl.Sphere(0.05), mass=0.4)
+    silicone = pl.Material(young=1e5, poisson=0.45, density=1100, viscosity=1e3)
+    options = {"material": silicone, "section": pl.Circle((0.03, 0.02)), "points": 6}
+    robot.add_rod(
+        "arm",
+        parent=hub,
+        offset=(0.05, 0, 0),
+        length=0.5,
+        strains=pl.Strains(torsion=1, bending=2, stretch=0),
+        **options,
+    )
+    other = robot.add_rod(
+        "other",
+        parent=hub,
+        offset=pl.translate(0.05, 0.08, 0) @ pl.rotate("x", 0.3),
+        length=0.3,
+        strains=pl.Strains.kirchhoff(2),
+        **options,
+    )
+    head = robot.add_body("head", parent=other.tip, joint=pl.Revolute((1, 1, 0)), shape=pl.Sphere(0.05), mass=0.2)
+    robot.add_obstacle("ball", pl.Sphere(0.12), parent=head, pose=(0.02, -0.1, 0.01))
+    robot.add_obstacle(
+        "box", pl.Box(0.2, 0.15, 0.2), parent=head, pose=pl.translate(0.1, -0.12, 0) @ pl.rotate("z", 0.4)
+    )
+    for shape in ("ball", "box"):
+        robot.add_contact(f"on {shape}", "arm", shape, stiffness=200.0, **law)
+    return robot.compile()
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.02])
+@pytest.mark.parametrize("law", [LAW, {**LAW, "damping": 0.0, "restitution": 0.5}], ids=["damping", "restitution"])
+def test_exact_derivatives_with_moving_obstacles(law, lag, monkeypatch):
+    system = carried(**law)
+    plain = type(system).make_work
+    bent = np.zeros(system.nz)
+
+    def make_work(self, dtype=np.float64):
+        work = plain(self, dtype)
+        work.memory[:], work.lag[0] = bent, lag
+        return work
+
+    monkeypatch.setattr(type(system), "make_work", make_work)
+    met = slipped = 0
+    for seed in range(8):
+        q, v, a = state(system, seed, scale=0.6)
+        v = 0.3 * v
+        bent[:] = kept(system, q, v, Given(lag=0.1))
+        own = bent.reshape(-1, 4)
+        own[:, :3] *= np.random.default_rng(seed).uniform(0.2, 1.0, size=(len(own), 1))
+        given = Given(memory=bent.copy(), lag=lag)
+        found = find_contacts(system, q, v, 0.0, given)
+        met += len(found)
+        slipped += int((np.linalg.norm(found.friction, axis=1) > 0.999 * law["friction"] * found.normal_force).sum())
         exact = complex_tangents(system, q, v, a, np.zeros(0))
         inner = (system.elastic_tangent(q), system.damping_matrix)
         for k in range(2):
@@ -194,3 +261,16 @@ def test_derivatives_without_memory():
     for seed in range(4):
         q, v, a = state(system, seed, scale=4.0)
         check_tangents(system, q, v, a, np.zeros(0), tol=3e-12)
+
+
+def test_names_of_slots_are_not_interpolated():
+    """Between steps too, what is stored names capsules, and contacts there have friction."""
+    system = laid(0.5, 0.2)
+    run = pl.simulate(system, 1.0, output=np.linspace(0, 1, 400))
+    steps = pl.simulate(system, 1.0).resample(np.linspace(0, 1, 400))
+    n = 4 * len(system.loads["contact"].point)
+    for found in (run, steps):
+        names = found.memory[:, n:].reshape(len(found.t), -1, SLOT)[:, :, 4]
+        np.testing.assert_array_equal(names, np.round(names))
+        assert np.any(names > 0)
+    assert run.contacts(0.9876).force_on("top")[1] < -0.05

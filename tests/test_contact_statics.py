@@ -105,6 +105,16 @@ def test_tendons_of_prescribed_length_hold_by_friction():
     assert found.stability == "stable"
 
 
+def test_a_batch_of_equilibria_holds_as_one_does():
+    system = sled()
+    pulls = np.array([[0.0], [2.0], [0.999 * MU * G], [1.001 * MU * G]])
+    many = pl.batch(system).statics(pulls)
+    ones = [pl.solve_statics(system, u) for u in pulls]
+    np.testing.assert_array_equal(many.success, [one.success for one in ones])
+    assert many.success.tolist() == [True, True, True, False]
+    np.testing.assert_allclose(many["q"][:3], [one.q for one in ones[:3]], atol=1e-12)
+
+
 def test_what_is_not_known_says_so():
     system = sled()
     rest = pl.solve_statics(system)

@@ -166,6 +166,10 @@ class Family:
         """How much energy [J] dry friction on coordinates takes along a row of configurations (n, nq), at most; see `solve.energy_watch`."""
         return 0.0
 
+    def steady(self, tables: Any) -> NDArray[np.bool_]:
+        """Which of them are set once in a step, such as the speed of an impact, so that there is nothing between two values, (memory,)."""
+        return np.zeros(self.memory(tables), dtype=bool)
+
     def lasting(self, tables: Any) -> Any:
         """The tables without what differs from process to process, such as addresses."""
         return tables

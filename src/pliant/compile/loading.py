@@ -140,6 +140,11 @@ class Loading:
         return sum(family.rubbed(self.tables[family.name], q) for family in self.families)
 
     @cached_property
+    def steady(self) -> NDArray[np.bool_]:
+        """Which internal variables are set once in a step, (nz,)."""
+        return np.concatenate([np.zeros(0, dtype=bool), *(f.steady(self.tables[f.name]) for f in self.families)])
+
+    @cached_property
     def smooth(self) -> NDArray[np.bool_]:
         """Which internal variables have a rate, (nz,)."""
         return np.concatenate([np.zeros(0, dtype=bool), *(f.smooth(self.tables[f.name]) for f in self.families)])

@@ -20,5 +20,5 @@ def known_memory(system: System) -> None:
     if silent:
         raise ValueError(
             f"{system.name!r} has no derivatives of motions: {', '.join(silent)} remember what has happened (internal variables), and their kernels do not know "
-            "for all of it how that changes (the task MEMORY; contacts between rods do not). Take them out of the robot (contact: stiction=0), or use differences."
+            "for all of it how that changes (the task MEMORY). Take them out of the robot (contact: stiction=0), or use differences."
         )

@@ -48,9 +48,8 @@ class Wanted(NamedTuple):
 
     def direct(self, system: System) -> bool:
         """Whether the kernel alone can find them."""
-        return (
-            self.load_steps is None and not self.motion and not system.loop_rows and not system.told and not system.nz
-        )
+        plain = not (system.loop_rows or system.told or system.nz)
+        return self.load_steps is None and not self.motion and plain
 
 
 def potentials(systems: list[System], u: Array, tau: Array) -> NDArray[np.bool_]:

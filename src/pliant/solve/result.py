@@ -366,6 +366,10 @@ class Result:
         if self.system.loop_rows:
             q = np.array([close(self.system, row, told=held(self.system, row))[0] for row in q])
         s = ((times - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
+        memory = self.memory
+        if len(memory):  # some are set once in a step, and hold until its end
+            linear = (1 - s) * memory[k] + s * memory[k + 1]
+            memory = np.where(self.system.steady, np.where(s > 0, memory[k + 1], memory[k]), linear)
         return Result(
             self.system,
             times,
@@ -382,7 +386,7 @@ class Result:
             (1 - s) * self.multipliers[k] + s * self.multipliers[k + 1] if len(self.multipliers) else self.multipliers,
             self.warnings,
             error=self.error,
-            memory=(1 - s) * self.memory[k] + s * self.memory[k + 1] if len(self.memory) else self.memory,
+            memory=memory,
             control=(1 - s) * self.control[k] + s * self.control[k + 1] if len(self.control) else self.control,
             control_names=self.control_names,
         )

@@ -102,6 +102,8 @@ class Run:
         if held:
             u[:, held] = _forces_between(steps.t, steps.u[:, held], times)
         forces, memory = (_forces_between(steps.t, x, times) for x in (steps.multipliers, steps.memory))
+        fixed = self.system.steady  # which are set once in a step
+        memory[:, fixed] = steps.memory[np.searchsorted(steps.t, times).clip(max=len(steps.t) - 1)][:, fixed]
         return Rows(times, q, v, a, u, tau, forces, memory, control)
 
     def _control_between(self, times: Array) -> Array:

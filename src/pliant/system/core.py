@@ -172,6 +172,11 @@ class Core:
         """Whether loads may give energy to a motion while inputs stand still."""
         return self._assembly.loading.supplies
 
+    @property
+    def steady(self) -> NDArray[np.bool_]:
+        """Which internal variables of loads are set once in a step, such as the speed of an impact, (nz,)."""
+        return self._assembly.loading.steady
+
     def sticks(self, memory: Array) -> bool:
         """Whether internal variables of loads (nz,) leave forces at rest without a potential."""
         return self._assembly.loading.sticks(memory)

@@ -199,6 +199,9 @@ class _Bearings(Family):
                 total += float(data[F_FORCE] * (1.0 + data[F_MORE]) * np.abs(np.diff(s)).sum())
         return total
 
+    def steady(self, tables: Bearings) -> NDArray[np.bool_]:
+        return ~self.smooth(tables)
+
     def smooth(self, tables: Bearings) -> NDArray[np.bool_]:
         return np.array(tables.law[tables.law[:, B_MEMORY] >= 0, B_KIND] == FRICTION, dtype=bool)
 

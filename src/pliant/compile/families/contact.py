@@ -119,9 +119,6 @@ class _Contact(Family):
     def keeps_potential(self, tables: Tables) -> bool:
         return True  # damping vanishes at rest, and friction unless something touched before (`solve.statics` asks for that)
 
-    def knows_memory(self, tables: Tables) -> bool:
-        return len(tables.slot) == 0  # of contacts with obstacles, not between capsules
-
     def memory(self, tables: Tables) -> int:
         laws = tables.law[tables.touch[:, C_LAW]]
         slots = PLACES * SLOT * int(np.sum(tables.slot >= 0))
@@ -135,6 +132,9 @@ class _Contact(Family):
         own, pairs = self._split(tables, np.ones(self.memory(tables)))
         own[:, 3] = pairs[:, 3:] = 0.0
         return np.concatenate([own.ravel(), pairs.ravel()]) > 0
+
+    def steady(self, tables: Tables) -> NDArray[np.bool_]:
+        return ~self.smooth(tables)
 
     def _split(self, tables: Tables, memory: Array) -> tuple[Array, Array]:
         """Internal variables of points (n, 4) and of slots of capsules (m, 5)."""
