@@ -7,6 +7,7 @@ from PIL import Image
 BUILD, DOCS = Path("build/gallery"), Path("docs/figures/gallery")
 USUAL = ("snapshots", "shapes", "shape")
 CHOICE = {
+    "bellows_actuator": "loops",
     "constant_strain_cantilever": "tip",
     "duality": "robot",
     "identify_material": "motion",

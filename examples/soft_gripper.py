@@ -89,7 +89,7 @@ def figures(run: pl.Result) -> dict[str, object]:
     shapes, axes = panels(1, 3, size=(8, 3.4))
     for ax, t in zip(axes, (0.0, 0.6, 1.2)):
         run.plot_snapshots(np.array([t]), view="xz", ax=ax)
-        ax.set(title=f"{t:.1f} s", ylim=(-0.01, 0.26))
+        ax.set(title=f"{t:.1f} s", xlim=(-0.08, 0.08), ylim=(0, 0.26), adjustable="box")
     motion, (ax, below) = panels(2, 1, size=(6, 5))
     for part in ("wrist", "object"):
         x = run.positions(part)

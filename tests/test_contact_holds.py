@@ -1,5 +1,7 @@
 """Contact that holds: friction that sticks in motion and at rest, where it slips, and impacts with restitution."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,19 @@ def test_a_block_on_a_slope_does_not_creep():
     assert creeps.positions("block")[-1, 0] > 1e-3
 
 
+@pytest.mark.parametrize("height", [0.0, 0.005, -1e-3], ids=["laid down", "dropped", "pushed in"])
+def test_it_comes_to_rest_however_it_starts(height):
+    """With default settings: it falls, rocks and slides, and then stays where it is."""
+    system = block(0.5, 0.2)
+    start = system.neutral()
+    start[6] = height
+    run = pl.simulate(system, 8.0, start=start)
+    assert run.success
+    assert not run.warnings
+    late = run.positions("block")[run.t >= 3.0]
+    assert np.ptp(late, axis=0).max() < 1e-6
+
+
 def test_what_a_run_leaves_is_an_equilibrium():
     """Where friction has come to rest statics finds nothing to do, with the same forces."""
     system = block(0.5, 0.2)
@@ -56,6 +71,33 @@ def test_it_slips_where_coulomb_says(part, holds):
     """Statics: at tan θ = μ, to a millionth."""
     system = block(np.tan(0.2) * part, 0.2)
     assert pl.solve_statics(system, start=sunk(system, 0.2)).success is holds
+
+
+def test_onset_of_slip_in_motion():
+    """A force that grows slowly: from where the block is at the end follows when it began to slide, at μ m g to a millionth."""
+    robot = block(0.5, 0.0).robot.copy()
+    robot.add_wrench("pull", robot.link("block").at((0, 0, -0.05)), force=(1, 0, 0))
+    system, limit = robot.compile(), 0.5 * G
+    rest = pl.solve_statics(system, {"pull": 0.9 * limit}, start=pl.solve_statics(system, start=sunk(system, 0.0)))
+    for tolerance, error in ((1e-4, 1e-3), (1e-7, 1e-6)):
+        ramp = {"pull": lambda t: limit * (0.9 + 0.2 * t)}
+        run = pl.simulate(system, 1.0, u=ramp, start=rest, rtol=tolerance, atol=0.1 * tolerance)
+        assert run.success
+        x = (
+            np.ptp(run.positions("block")[[0, -1], 0]) - 0.1e-6
+        )  # without the rest of the bristle's way; then x = 0.2 limit (t − t₀)³ / 6 m
+        onset = 0.9 + 0.2 * (1 - np.cbrt(6 * x / (0.2 * limit)))
+        assert abs(onset - 1) < error
+
+
+def test_steps_do_not_shrink_to_nothing():
+    """A robot whose stiff contact with friction once asked for steps of 3 ns: a second in some hundred of them."""
+    file = Path(__file__).parent / "data" / "robots" / "robot_200.yaml"
+    run = pl.simulate(pl.load_model(file).robot.compile(), 1.0)
+    assert run.success
+    assert run.statistics.steps < 1000
+    assert any(len(run.contacts(t)) for t in run.t[:: len(run.t) // 20])
+    assert np.diff(run.t[run.t > 0.01]).min() > 1e-6  # it begins with overlaps that throw it, in some 50 shorter steps
 
 
 def test_it_slides_as_coulomb_says():

@@ -566,10 +566,16 @@ def room() -> pl.Robot:
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        (("arm", "flor"), {}, KeyError, "obstacle or rod.*'flor'.*did you mean.*'floor'"),
+        (("arm", "flor"), {}, KeyError, "obstacle or link.*'flor'.*did you mean.*'floor'"),
         (("arn", "floor"), {}, KeyError, "link.*'arn'.*'arm'"),
-        (("arm", "ball"), {}, ValueError, r"'ball' is a rigid body; give it an obstacle .*parent='ball'"),
-        (("ball", "arm"), {}, ValueError, r"name the rod first: add_contact\(\.\.\., 'arm', an obstacle on 'ball'\)"),
+        (("ball", "ball"), {}, ValueError, "body 'ball' is rigid and cannot touch itself"),
+        (
+            ("ball", "floor"),
+            {"per_length": True},
+            ValueError,
+            "per_length is for rods; the stiffness of a body is that of each point",
+        ),
+        (("arm", "point"), {}, ValueError, "body 'point' has no shape"),
         (("point", "floor"), {}, ValueError, "body 'point' has no shape; contact needs a Sphere, Box or Cylinder"),
         (("egg", "floor"), {}, ValueError, r"body 'egg' has Ellipsoid\(.*\); contact needs a Sphere, Box or Cylinder"),
         (("wire", "floor"), {}, ValueError, "rod 'wire' has no section, so no radius; give it one"),
@@ -593,7 +599,7 @@ def test_wrong_contacts(arguments, options, error, message):
 @pytest.mark.parametrize(
     ("shape", "options", "error", "message"),
     [
-        (pl.Ellipsoid(0.1, 0.2, 0.3), {}, TypeError, "obstacle 'thing': .*Ellipsoid.* use HalfSpace, Sphere, Cylinder or Box"),
+        (pl.Ellipsoid(0.1, 0.2, 0.3), {"inside": True}, ValueError, "obstacle 'thing': inside=True is not allowed: Ellipsoid"),
         (3.0, {}, TypeError, "obstacle 'thing': shape = 3.0 cannot be an obstacle"),
         (pl.HalfSpace(), {"inside": True}, ValueError, "inside=True makes no sense for a half-space"),
         (pl.Sphere(0.1), {"parent": "nobody"}, KeyError, "nobody"),

@@ -21,7 +21,8 @@ from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
-from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .model.actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .model.bearings import Backlash, Characteristic, JointFriction, JointSpring
 from .model.fluid import Fluid, Gust, Hydrodynamics, Profile, Wave
 from .model.gas import Gas
 from .model.joints import (
@@ -62,10 +63,24 @@ from .model.rods.basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
+from .model.rods.laws import (
+    BoucWen,
+    Law,
+    Linear,
+    NeoHookean,
+    Plastic,
+    Polynomial,
+    PrandtlIshlinskii,
+    Prony,
+    Springpot,
+    UserLaw,
+    Yeoh,
+    compiled_law,
+)
 from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Cylinder, Ellipsoid, HalfSpace, Inertia, Sphere
+from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere
 from .model.signal import Signal
 from .model.tubes import ConcentricTubes, Tube
 from .model.user import UserLoad, compiled_load
@@ -92,15 +107,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [  # noqa: RUF022 (in plain order)
+    "ActiveStrain",
     "Actuation",
     "Align",
     "Along",
     "Annulus",
+    "Backlash",
     "Basis",
     "Batch",
     "BatchResult",
+    "BoucWen",
     "Box",
     "Branch",
+    "Capsule",
+    "Characteristic",
     "Chebyshev",
     "Circle",
     "Coil",
@@ -137,8 +157,10 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Gradient",
     "Gust",
     "HalfSpace",
+    "HeightField",
     "Helical",
     "HermiteElements",
+    "Hull",
     "Hydrodynamics",
     "Inertia",
     "Integrator",
@@ -146,14 +168,19 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "InverseDerivatives",
     "InverseMultiquadric",
     "Joint",
+    "JointFriction",
+    "JointSpring",
     "Lag",
+    "Law",
     "Legendre",
+    "Linear",
     "LinearElements",
     "Linearization",
     "Link",
     "Loop",
     "Magnet",
     "Material",
+    "Mesh",
     "MinimalLinearization",
     "Model",
     "ModelFileError",
@@ -162,18 +189,23 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Monomial",
     "Motion",
     "Motor",
+    "NeoHookean",
     "Observer",
     "Obstacle",
     "PID",
     "Part",
     "PiecewiseConstant",
     "Planar",
+    "Plastic",
     "PointWrench",
+    "Polynomial",
     "Pose",
+    "PrandtlIshlinskii",
     "PrescribedMotion",
     "Prismatic",
     "Profile",
     "ProjectedMatrices",
+    "Prony",
     "QuadraticElements",
     "Reach",
     "ReachableSet",
@@ -197,6 +229,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "SpecialPoint",
     "Sphere",
     "Spherical",
+    "Springpot",
     "StaticGradient",
     "Stepped",
     "Still",
@@ -209,9 +242,12 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Track",
     "Tube",
     "Universal",
+    "UserLaw",
     "UserLoad",
     "Wave",
+    "Yeoh",
     "batch",
+    "compiled_law",
     "compiled_load",
     "composite_matrices",
     "constant_strain",

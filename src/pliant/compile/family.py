@@ -162,6 +162,10 @@ class Family:
         """Which of them have a rate, (memory,); the others are remembered from step to step."""
         return np.ones(self.memory(tables), dtype=bool)
 
+    def rubbed(self, tables: Any, q: NDArray[np.float64]) -> float:
+        """How much energy [J] dry friction on coordinates takes along a row of configurations (n, nq), at most; see `solve.energy_watch`."""
+        return 0.0
+
     def lasting(self, tables: Any) -> Any:
         """The tables without what differs from process to process, such as addresses."""
         return tables

@@ -135,6 +135,10 @@ class Loading:
             first += count
         return False
 
+    def rubbed(self, q: NDArray[np.float64]) -> float:
+        """How much energy [J] dry friction in joints takes along a row of configurations (n, nq), at most."""
+        return sum(family.rubbed(self.tables[family.name], q) for family in self.families)
+
     @cached_property
     def smooth(self) -> NDArray[np.bool_]:
         """Which internal variables have a rate, (nz,)."""

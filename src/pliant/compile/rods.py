@@ -250,12 +250,14 @@ def rod_integrals(rod: Rod, steps: RodSteps) -> RodIntegrals | None:
 
 
 def rod_matrices(rod: Rod, steps: RodSteps, integrals: RodIntegrals | None) -> tuple[Array, Array]:
-    """Stiffness and damping of a rod's coordinates, ``∫ Φᵀ Σ Φ`` and ``∫ Φᵀ Υ Φ``, each (size, size)."""
+    """Stiffness and damping of a rod's coordinates, ``∫ Φᵀ Σ Φ`` and ``∫ Φᵀ Υ Φ``, each (size, size); no stiffness if it has a law."""
     if integrals is not None:
         assert rod.material is not None
         m = rod.material.at(0.0)  # the same all along
         K = m.young * integrals.young + m.shear * integrals.shear
-        return K, m.viscosity * integrals.viscous + m.damping_time * K
-    at = steps.weighted
-    X, weights = steps.grid.X[at], steps.grid.weights[at] * rod.length
-    return _integral(steps, weights, rod.stiffness_at(X)), _integral(steps, weights, rod.damping_at(X))
+        D = m.viscosity * integrals.viscous + m.damping_time * K
+    else:
+        at = steps.weighted
+        X, weights = steps.grid.X[at], steps.grid.weights[at] * rod.length
+        K, D = _integral(steps, weights, rod.stiffness_at(X)), _integral(steps, weights, rod.damping_at(X))
+    return np.zeros_like(K) if rod.law else K, D

@@ -13,6 +13,7 @@ from .cost import check_rod
 from .joints import Fixed, Joint
 from .pose import Pose, PoseLike, as_pose
 from .rods.basis import check_independent
+from .rods.laws import Law, as_laws
 from .rods.quadrature import default_points, merge_points
 from .rods.sections import Material, Section, damping_density, inertia_density, stiffness_density
 from .rods.strains import STRAIN_NAMES, Strains
@@ -142,6 +143,8 @@ class Rod:
     integration : "magnus" or "spectral"
         How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
         with quaternions over each element, as [000] does.
+    law : Law, tuple of Law or None
+        How stress follows from strain (docs/laws.md), in place of linear elasticity; laws add up. The damping acts beside them.
     """
 
     length: float
@@ -156,6 +159,7 @@ class Rod:
     magnus: Literal[2, 4] = 4
     collocation: bool = False
     integration: Literal["magnus", "spectral"] = "magnus"
+    law: tuple[Law, ...] = ()
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without the robot."""
@@ -209,12 +213,15 @@ class Rod:
         X = np.linspace(0, 1, 5)
         self.reference(X)
         self.stiffness_at(X), self.inertia_at(X), self.damping_at(X)
+        object.__setattr__(self, "law", as_laws(self.law))
+        for law in self.law:
+            law.check(self)
 
     def revised(self, name: str, value: Any) -> Rod:
         """The rod with another value of one field; what does not depend on it is not checked again."""
         if name == "length":
             value = positive("length", value, unit="m")
-        elif name not in ("section", "material"):
+        elif self.law or name not in ("section", "material"):
             return replace(self, **{name: value})
         other = object.__new__(Rod)
         other.__dict__.update(self.__dict__, **{name: value})
@@ -273,7 +280,7 @@ class Rod:
         return values
 
     def stiffness_at(self, X: Array) -> Array:
-        """Stiffness density Σ at X, shape (m, 6, 6) [N m², N]."""
+        """Stiffness density Σ at X, shape (m, 6, 6) [N m², N]; of rods with a law what it starts from."""
         if self.stiffness is not None:
             return _matrices("stiffness", self.stiffness, X)
         assert self.section is not None
@@ -306,6 +313,12 @@ class Body:
     shape: Shape | None = None
     density: float | None = field(default=None, compare=False)
     uniform: bool = field(default=False, compare=False)
+
+    @property
+    def shape_origin(self) -> NDArray[np.float64]:
+        """Where the origin of the shape is in the body frame [m], shape (3,): the centre of its volume is the centre of mass."""
+        com = np.zeros(3) if self.inertia is None else np.asarray(self.inertia.com)
+        return com if self.shape is None else com - self.shape.centroid
 
     def revised(self, name: str, value: Any) -> Body:
         """The body with another shape, density, mass or centre of mass (of a uniform body), or inertia."""

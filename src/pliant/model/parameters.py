@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .bearings import Characteristic, JointSpring
 from .joints import Joint
 from .links import Body, Frame, Rod
 from .loops import Coupling
 from .pose import Pose
+from .rods.laws import Law
 from .rods.sections import Composite, Stepped
 from .rods.sections import Part as SectionPart
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
@@ -59,11 +61,19 @@ _UNITS: dict[str | tuple[str, str], str] = {
     ("Contact", "damping"): "s/m",
     ("Magnet", "moment"): "A m²",
     ("Coil", "turns"): "–",
+    **dict.fromkeys([("Yeoh", "c2"), ("Yeoh", "c3")], "Pa"),
+    **dict.fromkeys([("Prony", "tau"), ("Springpot", "time")], "s"),
+    ("Springpot", "band"): "rad/s",
+    **dict.fromkeys([("Prony", "g"), ("BoucWen", "beta"), ("Plastic", "hardening")], "–"),
+    **dict.fromkeys([("Plastic", "torsion"), ("Plastic", "bending")], "N m"),
+    ("Plastic", "stretch"): "N",
     ("PointWrench", "force"): "N",
     ("PointWrench", "moment"): "N m",
     ("DistributedWrench", "force"): "N/m",
     ("DistributedWrench", "moment"): "N m/m",
-    **dict.fromkeys([("Rod", "inertia"), ("Coupling", "offset")], ""),
+    **dict.fromkeys(
+        [("Rod", "inertia"), ("Coupling", "offset"), ("JointFriction", "stiction"), ("JointFriction", "slip_speed")], ""
+    ),
 }
 _RESISTANCE = {"stiffness": {"rad": "N m/rad", "m": "N/m"}, "damping": {"rad": "N m s/rad", "m": "N s/m"}}
 
@@ -162,6 +172,9 @@ def _children(value: Any, owner: Any) -> Iterator[tuple[str, Any, Any]]:
         for k, (link, dof, ratio) in enumerate(value.terms):
             yield f"ratio.{link}" if links.count(link) == 1 else f"ratio.{link}.{dof}", k, ratio
         yield "offset", "offset", value.offset
+        yield from ((f.name, f.name, getattr(value, f.name)) for f in fields(value)[2:])  # of backlash
+    elif isinstance(value, Characteristic):
+        yield "", "values", value.values
     elif isinstance(value, Composite):
         yield "", "parts", value.parts
     elif isinstance(value, SectionPart):
@@ -200,12 +213,18 @@ def _labels(entries: list[Any], owner: Any) -> list[str]:
     """Names of the entries of a tuple or vector."""
     if isinstance(owner, Joint):
         return list(owner.dof_names if len(entries) == owner.nv else owner.coordinate_names)
+    if isinstance(owner, (Characteristic, JointSpring)):
+        return [str(k) for k in range(len(entries))]
     if isinstance(owner, SectionPart):
         return ["y", "z"]
     if entries and all(isinstance(entry, SectionPart) for entry in entries):
         return [entry.name for entry in entries]
     if len(entries) == 1:
         return [""]
+    if isinstance(owner, Law):
+        return [str(k) for k in range(len(entries))]
+    if all(isinstance(entry, Law) for entry in entries):
+        return [type(entry).__name__ for entry in entries]
     if all(_is_number(entry) for entry in entries):
         names = {2: ("base", "tip"), 3: ("x", "y", "z"), 6: STRAIN_NAMES}.get(len(entries))
         if names is not None:
@@ -229,7 +248,8 @@ def _numbers(name: str, value: Any, owner: Any, path: tuple[Any, ...], unit: str
             if isinstance(value, (tuple, np.ndarray, Pose, Stepped))
             else _unit_of(value, key)
         )
-        yield from _numbers(below, child, value, (*path, key), own)
+        of = owner if isinstance(owner, Law) and isinstance(value, tuple) else value  # pairs of numbers of a law, too
+        yield from _numbers(below, child, of, (*path, key), own)
 
 
 def _unsettable(value: Any, key: Any, child: Any) -> bool:

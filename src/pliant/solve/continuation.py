@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..model.validate import choice, finite
 from ..system import Inputs, System, needs_system
+from ..system.laws import refuse_memory
 from .branch import Branch
 from .equilibrium import Equilibrium
 from .path_loading import Design, Driving, Load, Loading, force_vector, held_coordinate, prescribed_coordinate
@@ -130,6 +131,7 @@ def trace_equilibria(
     bifurcation at 2.4674 N
     """
     needs_system("trace_equilibria", system)
+    refuse_memory(system, "trace_equilibria")
     if system.held_tendons:
         names = ", ".join(map(repr, system.held_tendons))
         raise ValueError(
@@ -141,6 +143,11 @@ def trace_equilibria(
         raise ValueError(
             f"trace_equilibria does not know prescribed motion of loop joints ({names}) yet: prescribe a joint of the tree and cut the loop "
             "elsewhere, or follow the equilibria with solve_statics(motion=...) step by step."
+        )
+    if isinstance(start, Equilibrium) and len(start.memory) == system.nz and system.sticks(start.memory):
+        raise ValueError(
+            "start holds by friction that sticks, or by what loads remember otherwise, and trace_equilibria does not know how that goes on along a "
+            "branch: follow the equilibria with solve_statics(start=the last one) step by step, or give start=rest.q for a branch without it."
         )
     if not isinstance(system, System):
         raise TypeError(f"system = {system!r} must be a System; call robot.compile().")

@@ -157,7 +157,9 @@ class EnergyWatch:
         self._parts = _Parts(*energy[good][-1].tolist())
         work = self._work + np.cumsum(done)
         self._work = float(work[-1])
-        self._turnover += float(np.abs(done).sum())
+        # what drives a joint and its friction cancel in the power, but the rule errs on both
+        rubbed = self.system._assembly.loading.rubbed(steps.q[first - 1 :])
+        self._turnover += float(np.abs(done).sum()) + 2.0 * rubbed
         self._motion = max(self._motion, float(kinetic.max()))
         rounding = 1e-9 * (kinetic + np.abs(gravitational) + elastic + np.abs(loads))
         gap = kinetic + gravitational + elastic - self._first - work - rounding - self._floor

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lapack
 
 from ..kernels import engine
 from ..model.validate import finite, integer, positive, unknown_name, vector
@@ -125,7 +124,8 @@ def _equilibrium_near(system: System, vary: Loading, q: Array, parameter: float)
     u, tau, factor = vary(parameter)
     q, system = vary.driving.place(q, parameter), vary.design.at(parameter)
     if not system.loop_rows:
-        return solve_problem(Problem(system, system.inputs(u), tau, gravity=factor), q)[0].q, ""
+        problem = Problem(system, system.inputs(u), tau, gravity=factor, memory=np.zeros(system.nz), since=q)
+        return solve_problem(problem, q)[0].q, ""
     options = MountOptions(tolerance=1e-10, iterations=60, stable=True, gravity=factor)
     found = mount(system, q, system.inputs(u), tau, options, MotionSet(system, None, q))
     return found.q, "" if found.success else found.message
@@ -416,6 +416,8 @@ class Arc:
 
 def solve_bordered(M: Array, b: Array) -> Array:
     """M⁻¹ b, or the shortest solution if M is singular: nothing moves along directions that cost no energy."""
+    from scipy.linalg import lapack  # here, since it takes a while to import
+
     factors, pivot, info = lapack.dgetrf(M)
     norm = float(np.max(np.sum(np.abs(M), axis=0)))
     if info == 0 and lapack.dgecon(factors, norm)[0] > _SINGULAR:

@@ -21,6 +21,7 @@ from .closure import close, held
 from .drive import State
 from .exchange import contact_variables, reaction_variables, unit_coordinates
 from .interpolate import between
+from .law_balance import LawBalance
 
 if TYPE_CHECKING:
     from ..viz.live import Viewer
@@ -147,7 +148,7 @@ class Result:
             f"{self.system.name}: {duration:.6g} s by {self.method}, {self.message}",
             f"  {self.statistics} = {rate:.3g} simulated seconds per second",
             f"  final energy: kinetic {e.kinetic_energy(last.q, last.v):.4g} J, gravitational "
-            f"{e.gravitational_energy(last.q):.4g} J, elastic {e.elastic_energy(last.q):.4g} J",
+            f"{e.gravitational_energy(last.q):.4g} J, elastic {e.elastic_energy(last.q, self._last_u, memory=last.memory):.4g} J",
         ]
         lines += [f"  event {event.name!r} at t = {event.t:.6g} s" for event in self.events]
         lines += [f"  warning: {text}" for text in self.warnings]
@@ -199,8 +200,12 @@ class Result:
         return Energies(
             np.array([s.kinetic_energy(q, v) for q, v in zip(self.q, self.v)]),
             np.array([s.gravitational_energy(q) for q in self.q]),
-            np.array([s.elastic_energy(q) for q in self.q]),
+            np.array([s.elastic_energy(q, self.u[k], memory=self.given(k).memory) for k, q in enumerate(self.q)]),
         )
+
+    @property
+    def _last_u(self) -> Array | None:
+        return self.u[-1] if len(self.u) else None
 
     @overload
     def contacts(self, t: float) -> Contacts: ...
@@ -293,14 +298,16 @@ class Result:
 
         The input work is that of all actuators and loads besides gravity and buoyancy (negative for drag, friction and
         what contacts and elastic tendons store), of tau, and of what drives prescribed coordinates. Works are integrated
-        with the trapezoidal rule over the stored times.
+        with the trapezoidal rule over the stored times. Rods with a law: what they store is part of the energy, what they do not give back is
+        dissipated, and what changes of active strains do is part of the input work.
         """
         system = self.system
         D = system.damping_matrix
         dissipation = np.einsum("ti,ij,tj->t", self.v, D, self.v)
         power = np.empty(len(self.t))
+        laws = LawBalance(self)
         for k, (q, v, a) in enumerate(zip(self.q, self.v, self.a)):
-            inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + D @ v
+            inner = system.inverse_dynamics(q, v, a) + laws.elastic(k) + D @ v
             r = self._residual(k)
             r[system.known] = 0.0  # there it is the force that drives the coordinate, which does work too
             power[k] = v @ (inner - r)
@@ -313,6 +320,9 @@ class Result:
         lost, done = work(dissipation), work(power)
         float_energy = np.array([system.buoyancy_energy(q) for q in self.q])
         done = done + float_energy - float_energy[0]  # part of the energy, not of the input
+        if laws.present:
+            active = laws.active_work()
+            lost, done = lost + work(laws.power) + active - laws.energy + laws.energy[0], done + active
         return {"energy": total, "dissipated": lost, "input": done, "imbalance": total - total[0] + lost - done}
 
     def resample(self, t: ArrayLike) -> Result:

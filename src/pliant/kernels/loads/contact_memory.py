@@ -21,21 +21,19 @@ from .contact import (
     C_SHAPE,
     LAW_RESTITUTION,
     LAW_SPEED,
-    PLACE_SIZE,
     REMEMBERED,
-    SHAPE_INSIDE,
-    SHAPE_KIND,
-    SHAPE_STEP,
     bristle,
     centre_of,
     contact_force,
     impact_speed,
+    is_far,
     normal_force,
     recalled,
     shape_frame,
 )
 from .law import step_columns, unit_vector, velocity_at
-from .shapes import distance
+from .surfaces import SHAPE_STEP, distance_to
+from .units import FORCES
 
 TINY = 1e-100  # of complex steps
 
@@ -112,7 +110,12 @@ def put_motion(t, work, contact, m, law, place, past, touches, out):
     rate = vdot(n, v)
     _by_hit, by_rate = impact_slope(law, n, v, past[2])
     Ji, Ri, two = work.columns[0], work.columns[1], work.pair[:2]
-    step_columns(t, work, i, Ji, Ri)
+    if i >= 0:
+        step_columns(t, work, i, Ji, Ri)
+    else:  # a corner of what stands in the world
+        for r in range(6):
+            for k in range(Ji.shape[1]):
+                Ji[r, k] = Ri[r, k] = 0.0
     if j >= 0:
         step_columns(t, work, j, two[0], two[1])
     none, nv = vscale(0.0, n), Ji.shape[1]
@@ -194,14 +197,15 @@ def contact_memory(t, work, contact, out):
     if contact.first[0] < 0:
         return
     for k in range(contact.touch.shape[0]):
+        if is_far(contact, k, work.state, FORCES, 0.0):
+            continue
         s = contact.touch[k, C_SHAPE]
         j = contact.shape[s, SHAPE_STEP]
         R, p = shape_frame(contact, s, work.state)
         law = contact.law[contact.touch[k, C_LAW]]
-        inside = contact.shape[s, SHAPE_INSIDE] != 0
         for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
             c = centre_of(contact, m, work.state)
-            d, n, H = distance(contact.shape[s, SHAPE_KIND], inside, contact.place[s, PLACE_SIZE:], R, p, c)
+            d, n, H = distance_to(contact, s, R, p, c)
             depth = contact.ball[m, BALL_RADIUS] - d
             past = recalled(contact, m, work, get9(work.state[j], RE))
             place = (contact.point[m, 0], j, c, n, H)

@@ -50,6 +50,8 @@ class Marching(Integrator):
     LIMIT = 8  # iterations
     LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
     MANY = 100  # steps in explicit form that are worth a word
+    WELL = 1e6  # condition of the mass matrix, its diagonal scaled to one, up to which it is not to blame for them
+    STICKS = 1e-3  # of the tolerance: what Newton's iteration may leave where loads have internal variables
     ROOM = 64  # steps in one batch
     FINEST = 4096  # parts of a constant step
     _control: ControlledStages | None = None
@@ -173,7 +175,12 @@ class Marching(Integrator):
         duration = problem.end - problem.t
         self._p = p = np.zeros(engine.PARAMETERS)
         constant = steps.constant is not None
-        newton = self.CONVERGED / (problem.rtol + problem.atol) if constant else self.KAPPA
+        # what sticks is stiffer than errors of coordinates tell: a stage that is not solved well pushes it with forces of the size of friction
+        newton = (
+            self.CONVERGED / (problem.rtol + problem.atol)
+            if constant
+            else min(self.KAPPA, self.STICKS if self.system.nz else 1.0)
+        )
         options = {
             slots.OPTION_RTOL: problem.rtol,
             slots.OPTION_ATOL: problem.atol,
@@ -487,13 +494,24 @@ class Marching(Integrator):
                 f"Contact may have been stepped over: from t = {self._p[slots.MARCH_LEAP_T]:.6g} s on, points move by up to {leap:.3g} m in one step, "
                 f"which is more than the thinnest obstacle ({self._p[slots.MARCH_THIN]:.3g} m). Use a smaller max_step."
             )
-        if self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback:
+        often = self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback
+        if often and not self._touches():
             out.append(
                 f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because the "
                 "mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod). The tolerances are met "
                 "all the same."
             )
         return out
+
+    def _touches(self) -> bool:
+        """Whether what touches or sticks, rather than inertia, explains that Newton's iteration needs its explicit form."""
+        robot = self.system.robot
+        if not (robot.contacts or robot.stops or robot.bearings):
+            return False
+        free = ~self.system.known
+        M = self.system.mass_matrix(self.q)[np.ix_(free, free)]
+        size = np.sqrt(np.diag(M))
+        return bool(np.linalg.cond(M / size / size[:, None]) < self.WELL)
 
     def _rows(self, steps: int) -> Steps:
         """The state that was present before, and the log."""

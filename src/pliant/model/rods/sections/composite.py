@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -103,7 +103,7 @@ class Composite(Section):
     (200000000000.0, 0.01)
     """
 
-    parts: Mapping[str, Any] | Sequence[Any]
+    parts: Any  # a tuple of Part, once it is made
 
     has_material: ClassVar[bool] = True
 
@@ -127,7 +127,7 @@ class Composite(Section):
         """The part of that name."""
         for part in self.parts:
             if part.name == name:
-                return part  # type: ignore[no-any-return]
+                return part
         raise ValueError(
             f"Part.inside = {name!r}: there is no such part, only {', '.join(p.name for p in self.parts)}."
         )
@@ -185,7 +185,7 @@ class Composite(Section):
         for part in self.parts:
             others = [other for other in self.parts if other is not part]
             if all(_covers(part, _samples(other, X), X, -_TOUCHING, filled=True).all() for other in others):
-                return part  # type: ignore[no-any-return]
+                return part
         return None
 
     @property
