@@ -14,6 +14,7 @@ CHOICE = {
     "large_deflections": "bend",
     "manipulator_workspace": "cut",
     "octopus_arm": "out_of_plane",
+    "pneumatic_arm": "filling",
     "pressure_regulated_arm": "angles",
     "swimming_in_vacuum": "curvatures",
     "tendon_routings": "plane",

@@ -156,6 +156,7 @@ EXAMPLES = {  # calls that make their robots
     "cantilever_swing": ["build('soft')", "build('stiff')"],
     "continuum_parallel_robot": ["build()"],
     "drones_and_payload": ["build()"],
+    "pneumatic_arm": ["build('choked')", "build('sealed')"],
     "pressure_regulated_arm": ["build()"],
     "duality": ["hybrid()"],
     "fin_ray_finger": ["build()"],
