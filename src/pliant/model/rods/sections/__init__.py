@@ -9,12 +9,13 @@ function of the normalised arc length ``X`` in [0, 1] (array in, array out). Str
 from .annulus import Annulus
 from .base import Section, SectionProperties, oval
 from .circle import Circle
-from .composite import Composite, Part
+from .composite import Composite
 from .custom import CustomSection
 from .densities import damping_density, inertia_density, stiffness_density, unit_densities
 from .dimensions import Dimension, Stepped
 from .ellipse import Ellipse
 from .material import Material, MaterialValues
+from .part import Part
 from .rectangle import Rectangle
 
 __all__ = [

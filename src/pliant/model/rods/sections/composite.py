@@ -11,59 +11,9 @@ import numpy as np
 from ... import validate
 from ..quadrature import merge_points
 from .base import Array, Section
-from .material import Material
+from .part import POINTS, TOUCHING, Part, covers, near, samples
 
-__all__ = ["Composite", "Part"]
-
-_POINTS = 128  # of an outline, to tell whether parts overlap
-_TOUCHING = 2e-3  # of the size of a part, within which parts may touch
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a `Composite`: a section of one material, somewhere in the plane of the section.
-
-    Parameters
-    ----------
-    section : Section
-        Not a `Composite` itself. Its axes are parallel to the rod's y and z.
-    material : Material
-    at : pair of float
-        Where its centre is, (y, z) [m] from the axis of the rod.
-    name : str
-        For parameters (``arm.core.young``); "part1", "part2", … if left out.
-    inside : str, optional
-        Name of the part in which it is embedded, and whose material it takes the place of.
-
-    Examples
-    --------
-    >>> import pliant as pl
-    >>> steel = pl.Material(young=2e11, poisson=0.3, density=7800)
-    >>> wire = pl.Part(pl.Circle(0.0005), steel, at=(0.004, 0.0), name="wire", inside="sleeve")
-    """
-
-    section: Section
-    material: Material
-    at: tuple[float, float] = (0.0, 0.0)
-    name: str = ""
-    inside: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        if not isinstance(self.section, Section) or self.section.has_material:
-            raise TypeError(
-                f"Part.section = {validate.shown(self.section)} must be a section such as Circle(radius=0.002), not a Composite itself."
-            )
-        if not isinstance(self.material, Material):
-            raise TypeError(
-                f"Part.material = {validate.shown(self.material)} must be a Material(young=..., poisson=..., density=...)."
-            )
-        y, z = validate.vector("Part.at", self.at, (2,), hint="Give (y, z) [m].").tolist()
-        object.__setattr__(self, "at", (y, z))
-        if self.name != "":
-            validate.name(self.name, field="Part.name")
-        if self.inside is not None:
-            validate.name(self.inside, field="Part.inside")
+__all__ = ["Composite"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,12 +116,12 @@ class Composite(Section):
                     continue
                 if other.name in around:
                     wrong, what = (
-                        ~_covers(other, _samples(part, X), X, -_TOUCHING),
+                        ~covers(other, samples(part, X), X, -TOUCHING),
                         f"is not inside {other.name!r} everywhere",
                     )
                     remedy = "Make it smaller, or move it."
-                elif part.name not in self.within(other) and _near(part, other, X):
-                    wrong, what = _covers(other, _samples(part, X), X, _TOUCHING), f"overlaps {other.name!r}"
+                elif part.name not in self.within(other) and near(part, other, X):
+                    wrong, what = covers(other, samples(part, X), X, TOUCHING), f"overlaps {other.name!r}"
                     remedy = f"Material would be counted twice: say inside={other.name!r} if it is embedded there, or leave room for it (Annulus)."
                 else:
                     continue
@@ -184,7 +134,7 @@ class Composite(Section):
         X = X[:: max(1, len(X) // 8)]
         for part in self.parts:
             others = [other for other in self.parts if other is not part]
-            if all(_covers(part, _samples(other, X), X, -_TOUCHING, filled=True).all() for other in others):
+            if all(covers(part, samples(other, X), X, -TOUCHING, filled=True).all() for other in others):
                 return part
         return None
 
@@ -210,7 +160,7 @@ class Composite(Section):
         part = self._outermost(X)
         if part is not None:
             return part.section.boundary(X, n) + np.array(part.at)
-        points = np.concatenate([p.section.boundary(X, _POINTS) + np.array(p.at) for p in self.parts], axis=1)
+        points = np.concatenate([p.section.boundary(X, POINTS) + np.array(p.at) for p in self.parts], axis=1)
         angle = 2.0 * np.pi * np.arange(n) / n
         along = points @ np.array([np.cos(angle), np.sin(angle)])  # the farthest point in each of n directions
         return np.take_along_axis(points, np.argmax(along, axis=1)[:, :, None], axis=1)
@@ -220,7 +170,7 @@ class Composite(Section):
         each = []
         for part in self.parts:
             centred = part.at == (0.0, 0.0)
-            outline = part.section.boundary(X, _POINTS) + np.array(part.at)
+            outline = part.section.boundary(X, POINTS) + np.array(part.at)
             if part.section.is_round:
                 each.append(part.section.reach(X) + float(np.hypot(*part.at)))
             else:
@@ -273,36 +223,3 @@ def _read_parts(given: Any) -> tuple[Part, ...]:
     if twice is not None:
         raise ValueError(f"Composite.parts: the name {twice!r} is given to two parts.")
     return tuple(parts)
-
-
-def _samples(part: Part, X: Array) -> Array:
-    """Points of a part (m, k, 2) at X (m,), a little inside its outline, and in the middle of what is between it and its hole or centre."""
-    outline, hole = part.section.boundary(X, _POINTS), part.section.hole(X, _POINTS)
-    inner = np.zeros_like(outline) if hole is None else hole
-    return np.concatenate([(1 - t) * inner + t * outline for t in (1e-3, 0.5, 1 - 1e-3)], axis=1) + np.array(part.at)
-
-
-def _near(part: Part, other: Part, X: Array) -> bool:
-    """Whether the circles around two parts overlap somewhere."""
-    apart = float(np.hypot(part.at[0] - other.at[0], part.at[1] - other.at[1]))
-    return bool(np.any(part.section.reach(X) + other.section.reach(X) > apart))
-
-
-def _covers(part: Part, points: Array, X: Array, slack: float, *, filled: bool = False) -> Any:
-    """Which points (m, k, 2) are inside a part by a share `slack` of its size, (m, k); its hole is no part of it unless `filled`."""
-    p = points - np.array(part.at)
-    covered = _inside(part.section.boundary(X, _POINTS) * (1 - slack), p)
-    hole = None if filled else part.section.hole(X, _POINTS)
-    return covered if hole is None else covered & ~_inside(hole * (1 + slack), p)
-
-
-def _inside(outline: Array, points: Array) -> Any:
-    """Which points (m, k, 2) are inside closed outlines (m, n, 2), (m, k): rays along y cross them an odd number of times."""
-    out = np.empty(points.shape[:2], dtype=bool)
-    for k in range(len(out)):
-        a, b = outline[k], np.roll(outline[k], -1, axis=0)
-        y, z = points[k, :, 0, None], points[k, :, 1, None]
-        crosses = (a[:, 1] > z) != (b[:, 1] > z)
-        rise = np.where(b[:, 1] == a[:, 1], 1.0, b[:, 1] - a[:, 1])
-        out[k] = np.count_nonzero(crosses & (y < a[:, 0] + (z - a[:, 1]) / rise * (b[:, 0] - a[:, 0])), axis=1) % 2
-    return out
