@@ -18,7 +18,7 @@ from ..solve.remembered import touching
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
 from ..system.dynamics import acceleration, acceleration_derivatives, arguments, residual_tangent
-from ..system.forces import free_rows, independent
+from ..system.forces import free_rows, independent, static_actuation
 from ..system.laws import refuse_memory
 from ..system.many import slopes_many
 from .matrices import joint_brackets
@@ -147,7 +147,6 @@ def _state(
 ) -> tuple[Array, Array, Array, Array]:
     """Coordinates, velocities, inputs and further forces."""
     needs_system("this analysis", system)
-    refuse_memory(system, "linearisation, modes and static sensitivities:")
     if isinstance(state, Equilibrium):
         q = state.q
         inputs = state.u if u is None else system.inputs(u)
@@ -185,9 +184,15 @@ def _memory(system: System, state: Equilibrium | ArrayLike) -> Array | None:
 
 def _as_solved(system: System, state: Equilibrium | ArrayLike, q: Array, given: Given) -> Given:
     """What acts with what loads remember, as statics found an equilibrium; where that is not known, as it holds now."""
-    if isinstance(state, Equilibrium) and system.nz and len(state.before) == system.nz:
+    if _is_solved(system, state):
+        assert isinstance(state, Equilibrium)
         return given._replace(memory=state.before, lag=STATIC, since=state.since)
     return holding(given, q)
+
+
+def _is_solved(system: System, state: Equilibrium | ArrayLike) -> bool:
+    """Whether the start is known from which statics found an equilibrium, and what loads remembered there."""
+    return isinstance(state, Equilibrium) and 0 < system.nz == len(state.before)
 
 
 def strained(system: System, state: Equilibrium | ArrayLike, q: Array, u: Array, given: Given) -> Given:
@@ -267,6 +272,7 @@ def linearize(
     >>> bool(abs(linear.a).max() < 1e-6)  # at rest
     True
     """
+    refuse_memory(system, "linearize")
     q, velocity, inputs, forces = _state(system, state, v, u, tau)
     n, memory = system.nv, _memory(system, state)
     if memory is not None and np.any(velocity):
@@ -324,6 +330,7 @@ def modes(
     >>> print(modes.frequencies.round(2), "Hz", modes.damping_ratios.round(2))
     [1.14 1.23] Hz [0.07 0.06]
     """
+    refuse_memory(system, "modes")
     q, inputs, forces, given = at_rest(system, state, u, tau)
     K, D = stiffness_at(system, q, inputs, forces, given)
     M = system.mass_matrix(q)
@@ -416,6 +423,8 @@ def static_jacobian(
     8.9 mm upwards per newton
     """
     choice("reference", reference, ("body", "world"))
+    if not _is_solved(system, state):
+        refuse_memory(system, "static_jacobian of coordinates")
     q, inputs, forces, given = at_rest(system, state, u, tau)
     given = strained(system, state, q, inputs, given)
     v = np.zeros(system.nv)
@@ -429,7 +438,7 @@ def static_jacobian(
         )
     J = system.jacobian(frame, q, reference=reference)
     if len(system.loop_rows) or system.nz:
-        B = system.actuation_matrix(q, v, inputs)
+        B = static_actuation(system, q, inputs, given)
         K[system.known] = K[:, system.known] = B[system.known] = 0.0
         K[system.known, system.known] = 1.0
         G = system.closure(q)[1] if len(system.loop_rows) else np.zeros((0, system.nv))

@@ -16,7 +16,8 @@ from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions
 from ..system import System, needs_system
 from ..system.dynamics import residual, residual_tangent
-from ..system.forces import free_rows, independent
+from ..system.forces import free_rows, independent, static_actuation
+from ..system.laws import refuse_memory
 from ..system.tables import covered, table_gradient
 from .costs.cost import CostValue, as_cost
 from .costs.states import States
@@ -147,6 +148,8 @@ class StaticAdjoint:
     def __init__(self, system: System, state: Equilibrium, slope: Array) -> None:
         if not state.success:
             raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
+        if len(state.before) != system.nz:
+            refuse_memory(system, "static_gradient of an equilibrium from a file or made by hand")
         self.system = system
         q, u, tau, given = at_rest(system, state, None, None)
         given = strained(system, state, q, u, given)
@@ -158,7 +161,7 @@ class StaticAdjoint:
         lengths = system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv))
         G = np.vstack([lengths, system.closure(q)[1]]) if system.loop_rows else lengths
         self.tau, self._z = y, z = _adjoint(system, K, G, slope)
-        self.u = system.actuation_matrix(q, zero, u).T @ y
+        self.u = static_actuation(system, q, u, given).T @ y
         self.u[[system.input_names.index(name) for name in held]] = 0.0
         rest = slope - K.T @ y - G.T @ z  # what prescribed coordinates are held against
         self.motion: dict[str, Any] = {name: float(z[k]) for k, name in enumerate(held)}

@@ -64,12 +64,20 @@ def tendon_tensions(system: Core, q: ArrayLike, v: ArrayLike | None, u: Inputs) 
         return space.work.tension[:, T_FORCE].copy()
 
 
-def actuation_matrix(system: Core, q: ArrayLike, v: ArrayLike | None, u: Inputs) -> Array:
+def actuation_matrix(
+    system: Core, q: ArrayLike, v: ArrayLike | None, u: Inputs, given: Given = AS_DESCRIBED
+) -> Array:
     """See `System.actuation_matrix`."""
     B = np.zeros((1, system.nu, system.nv))
     inputs = system.inputs(u).copy()  # the kernel varies them
-    system.run_job(engine.INPUTS, system.check_q(q), _velocity(system, v), u=inputs, S=B)
+    system.run_job(engine.INPUTS, system.check_q(q), _velocity(system, v), u=inputs, S=B, given=given)
     return B[0].T.copy()
+
+
+def static_actuation(system: Core, q: Array, u: Array, given: Given) -> Array:
+    """`actuation_matrix` in statics, where internal variables of loads follow from displacements since the start."""
+    v = None if given.since is None else system.difference(given.since, q) / given.lag
+    return actuation_matrix(system, q, v, u, given)
 
 
 def closure(
