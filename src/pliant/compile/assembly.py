@@ -417,7 +417,7 @@ def assemble(
     masses = builder.masses()
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
     if like is not None:
-        places = replace(places, counts=like.counts, near=True)
+        places = replace(places, counts=like.counts, near=True, memory=like.memory)
     loading = build_loading(places)
     links = {
         link.name: LinkInfo(
@@ -448,6 +448,15 @@ def assemble(
     )
 
 
+def _rod_fluid(robot: Robot, link: Link, rod: Rod | Body, grid: Grid) -> Array:
+    """Added mass of the steps of a rod, (steps, 6, 6)."""
+    assert isinstance(rod, Rod)
+    added = added_mass(robot, link, grid.X)
+    if added is None:
+        return np.zeros((len(grid.X) - 1, 6, 6))
+    return np.asarray(added[1:] * (grid.weights[1:] * rod.length)[:, None, None])
+
+
 def reassemble(
     old: Assembly, robot: Robot, rods: Sequence[str], *, loads: bool = True, near: bool = False
 ) -> Assembly | None:
@@ -465,13 +474,17 @@ def reassemble(
         assert known is not None
         attached = [float(child.parent.X or 0.0) for child in robot.links if child.parent.link == name]
         named = points_of_interest(robot, name)
-        if rod.integration == "spectral" or added_mass(robot, link, known.grid.X) is not None:
+        if rod.integration == "spectral":
             return None
         if rod_steps(robot, link, rod, attached, named, refine, known) is not known:
             return None
         steps = np.array([anchor.step for anchor in info.anchors[1:]])
         rows = step_rows(rod, known)
-        masses = masses.with_rod(steps, rod_mass(rod, known.grid))
+        fluid = _rod_fluid(robot, link, rod, known.grid)
+        before = _rod_fluid(old.places.robot, info.link, info.link.content, known.grid)
+        if not np.array_equal(masses.fluid[steps], before):  # bodies hang there that have added mass, too
+            return None
+        masses = masses.with_rod(steps, rod_mass(rod, known.grid), fluid)
         if not np.array_equal(masses.store(rows, steps), tables.step[steps, layout.S_INERTIA]):
             return None
         data[steps] = rows
