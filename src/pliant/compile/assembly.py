@@ -448,9 +448,8 @@ def assemble(
     )
 
 
-def _rod_fluid(robot: Robot, link: Link, rod: Rod | Body, grid: Grid) -> Array:
+def _rod_fluid(robot: Robot, link: Link, rod: Rod, grid: Grid) -> Array:
     """Added mass of the steps of a rod, (steps, 6, 6)."""
-    assert isinstance(rod, Rod)
     added = added_mass(robot, link, grid.X)
     if added is None:
         return np.zeros((len(grid.X) - 1, 6, 6))
@@ -472,17 +471,21 @@ def reassemble(
         rod, known = link.content, info.steps
         assert isinstance(rod, Rod)
         assert known is not None
-        attached = [float(child.parent.X or 0.0) for child in robot.links if child.parent.link == name]
-        named = points_of_interest(robot, name)
         if rod.integration == "spectral":
             return None
-        if rod_steps(robot, link, rod, attached, named, refine, known) is not known:
-            return None
+        before = info.link.content
+        assert isinstance(before, Rod)
+        if not (near and rod.section is before.section):  # a length that is hardly different needs no other points
+            attached = [float(child.parent.X or 0.0) for child in robot.links if child.parent.link == name]
+            named = points_of_interest(robot, name)
+            if rod_steps(robot, link, rod, attached, named, refine, known) is not known:
+                return None
         steps = np.array([anchor.step for anchor in info.anchors[1:]])
         rows = step_rows(rod, known)
         fluid = _rod_fluid(robot, link, rod, known.grid)
-        before = _rod_fluid(old.places.robot, info.link, info.link.content, known.grid)
-        if not np.array_equal(masses.fluid[steps], before):  # bodies hang there that have added mass, too
+        if not np.array_equal(
+            masses.fluid[steps], _rod_fluid(old.places.robot, info.link, before, known.grid)
+        ):  # bodies hang there that have added mass, too
             return None
         masses = masses.with_rod(steps, rod_mass(rod, known.grid), fluid)
         if not np.array_equal(masses.store(rows, steps), tables.step[steps, layout.S_INERTIA]):

@@ -240,14 +240,12 @@ class _Builder:
         last: tuple[Anchor, Frame] | None = None
         rows: list[Array] = []
         for place, piece in enumerate(tendon.path):
-            enter = Frame(piece.rod, piece.start) if isinstance(piece, Along) else piece
             if last is not None:
-                constant += self.join(name, k, last, self.end_of(piece, enter, first=True), total)
+                constant += self.join(name, k, last, self.end_of(piece, first=True), total)
             if isinstance(piece, Along):
                 total = self.along(k, tendon, piece, self.pieces[name, place], total, rows)
-                last = self.end_of(piece, Frame(piece.rod, piece.end), first=False)
-            else:
-                last = self.end_of(piece, piece, first=True)
+            if place + 1 < len(tendon.path):
+                last = self.end_of(piece, first=False)
         width = len(total)
         self.turn += [np.pad(row, (0, width - len(row))) for row in rows]
         slip = 0.0 if tendon.slip_speed is None else tendon.slip_speed
@@ -257,10 +255,10 @@ class _Builder:
         sign = 1.0 if callable(tendon.factor) else float(tendon.factor)
         self.value.append([stiffness, tendon.damping, rest, tendon.friction, slip, sign * constant, sign])
 
-    def end_of(self, piece: Along | Frame, frame: Frame, *, first: bool) -> tuple[Anchor, Frame]:
+    def end_of(self, piece: Along | Frame, *, first: bool) -> tuple[Anchor, Frame]:
         """Where a stretch begins (`first`) or ends."""
         if not isinstance(piece, Along):
-            return self.anchored(frame)
+            return self.anchored(piece)
         X, places = piece.start if first else piece.end, self.places
         parts = (piece, places.anchors[piece.rod], places.grids[piece.rod])
         return places.made(parts, first, lambda: self.anchored(Frame(piece.rod, X, _offset(piece, X))))
@@ -328,7 +326,7 @@ class _Builder:
     def needed_points(self, name: str, place: int, tendon: Tendon, piece: Along) -> tuple[Array, Ints]:
         """Edges of a stretch and the points in each piece: those that the user gave, or as strains, routing and weight need."""
         rod = self.places.rod(piece.rod)[1]
-        edges = _edges(rod, piece)
+        edges = self.places.made((rod.strains, rod.section, piece), "edges", lambda: _edges(rod, piece))
         if self.places.near and len(self.places.counts[name, place]) == len(edges) - 1:
             return edges, self.places.counts[name, place]
         if piece.rod not in self.deformed:
