@@ -420,7 +420,7 @@ def assemble(
     masses = builder.masses()
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
     if like is not None:
-        places = replace(places, counts=like.counts, near=True)
+        places = replace(places, counts=like.counts, near=True, memory=like.memory)
     loading = build_loading(places)
     links = {
         link.name: LinkInfo(
@@ -451,6 +451,14 @@ def assemble(
     )
 
 
+def _rod_fluid(robot: Robot, link: Link, rod: Rod, grid: Grid) -> Array:
+    """Added mass of the steps of a rod, (steps, 6, 6)."""
+    added = added_mass(robot, link, grid.X)
+    if added is None:
+        return np.zeros((len(grid.X) - 1, 6, 6))
+    return np.asarray(added[1:] * (grid.weights[1:] * rod.length)[:, None, None])
+
+
 def reassemble(
     old: Assembly, robot: Robot, rods: Sequence[str], *, loads: bool = True, near: bool = False
 ) -> Assembly | None:
@@ -468,15 +476,23 @@ def reassemble(
         rod, known = link.content, info.steps
         assert isinstance(rod, Rod)
         assert known is not None
-        attached = [float(child.parent.X or 0.0) for child in robot.links if child.parent.link == name]
-        named = points_of_interest(robot, name)
-        if rod.integration == "spectral" or added_mass(robot, link, known.grid.X) is not None:
+        if rod.integration == "spectral":
             return None
-        if rod_steps(robot, link, rod, attached, named, refine, known) is not known:
-            return None
+        before = info.link.content
+        assert isinstance(before, Rod)
+        if not (near and rod.section is before.section):  # a length that is hardly different needs no other points
+            attached = [float(child.parent.X or 0.0) for child in robot.links if child.parent.link == name]
+            named = points_of_interest(robot, name)
+            if rod_steps(robot, link, rod, attached, named, refine, known) is not known:
+                return None
         steps = np.array([anchor.step for anchor in info.anchors[1:]])
         rows = step_rows(rod, known)
-        masses = masses.with_rod(steps, rod_mass(rod, known.grid))
+        fluid = _rod_fluid(robot, link, rod, known.grid)
+        if not np.array_equal(
+            masses.fluid[steps], _rod_fluid(old.places.robot, info.link, before, known.grid)
+        ):  # bodies hang there that have added mass, too
+            return None
+        masses = masses.with_rod(steps, rod_mass(rod, known.grid), fluid)
         if not np.array_equal(masses.store(rows, steps), tables.step[steps, layout.S_INERTIA]):
             return None
         data[steps] = rows

@@ -135,6 +135,10 @@ class Family:
         """
         return {}
 
+    def tasks(self, tables: Any) -> int:
+        """The tasks that its unit is called for, as bits: those that it knows, less what is nothing with these tables."""
+        return 0 if self.unit is None else self.unit.tasks
+
     def _knows(self, task: Any) -> bool:
         return self.unit is not None and bool(self.unit.tasks >> int(task) & 1)
 

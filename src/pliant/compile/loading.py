@@ -107,7 +107,7 @@ class Loading:
         rows = []
         for family in self.working:
             assert family.unit is not None
-            rows.append([family.unit.address, family.unit.tasks, position[family.name], end])
+            rows.append([family.unit.address, family.tasks(self.tables[family.name]), position[family.name], end])
             end += 0 if family.unit.space is None else len(family.unit.space._fields)
         return Units(np.array(rows, dtype=np.int64).reshape(-1, 4))
 

@@ -33,11 +33,11 @@ class Masses:
     bodies: Array
     fluid: Array
 
-    def with_rod(self, steps: NDArray[np.int64], mass: Array) -> Masses:
-        """The same with other inertias of the rod that has these steps."""
-        rods = self.rods.copy()
-        rods[steps] = mass
-        return replace(self, rods=rods)
+    def with_rod(self, steps: NDArray[np.int64], mass: Array, fluid: Array) -> Masses:
+        """The same with other inertias and added masses of the rod that has these steps."""
+        rods, around = self.rods.copy(), self.fluid.copy()
+        rods[steps], around[steps] = mass, fluid
+        return replace(self, rods=rods, fluid=around)
 
     def store(self, data: Array, steps: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
         """Write the inertias of some steps into their rows of `Tables.data`; returns their kinds."""

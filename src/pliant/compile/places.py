@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from ..model.robot import Robot
 from ..model.rods.quadrature import SAME_POINT, Grid
 
 __all__ = ["Anchor", "Places", "as_rows"]
+
+
+Made = TypeVar("Made")
+_REMEMBERED = 4096  # things that a memory of `Places.made` holds at most
 
 
 def as_rows(rows: Sequence[Any], width: int, dtype: type = np.float64) -> Any:
@@ -49,10 +53,24 @@ class Places:
         default_factory=dict
     )  # points of tendons, by name and place
     near: bool = False  # whether these are those of a robot that is hardly different, and serve here
+    memory: dict[Any, tuple[tuple[Any, ...], Any]] = field(default_factory=dict, repr=False)  # of `made`
 
     def beside(self, robot: Robot, near: bool) -> Places:
         """The places of a robot that differs in numbers; `near` one, as for differences, with as many points along its tendons."""
         return replace(self, robot=robot, notes=[], counts=self.counts if near else {}, near=near)
+
+    def made(self, parts: tuple[Any, ...], how: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` gives, or gave for the same parts (the objects themselves, which never change) of a robot from which this one was revised."""
+        key = (how, *map(id, parts))
+        known = self.memory.get(key)
+        if known is not None and all(a is b for a, b in zip(known[0], parts)):
+            found: Made = known[1]
+            return found
+        if len(self.memory) >= _REMEMBERED:
+            self.memory.clear()
+        new = make()
+        self.memory[key] = parts, new
+        return new
 
     def anchor(self, frame: Frame) -> Anchor:
         """The anchor of a frame; error if it is inside a rod and was not declared before compiling."""

@@ -169,6 +169,7 @@ class Memory:
             kkt=np.zeros((linear + m, linear + m) if linear else (0, 0)),
             pivot=np.zeros(linear + m, dtype=np.int64),
             size=np.zeros(m),
+            keep=np.zeros(5),
             chart=np.zeros((5 * joints, 6, 6)),
             rows=np.zeros((5, m, nv)),
             columns=np.zeros((nu, nv)),

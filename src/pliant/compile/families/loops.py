@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.loads.efforts import E_KD, EFFORT_WIDTH
-from ...kernels.loads.loops import JOINT_FIRST, Loops, apply_loops, closures
+from ...kernels.loads.loops import DRIVE_INPUT, JOINT_FIRST, Loops, apply_loops, closures
 from ...kernels.loads.rows import ANGLE, COUPLING, DISTANCE, HEIGHT, LOG, POINT, ROLL, ROW_WIDTH, SKATE, SPIN, TURN
+from ...kernels.loads.units import INPUTS
 from ...model.joints.constraints import Constraint
 from ...model.links import Frame
 from ...model.loops import Coupling, Loop, loop_rows
@@ -137,6 +138,10 @@ class _Loops(Family):
 
     def swept(self, tables: Loops) -> dict[str, Any]:
         return {"place": ..., "ratio": ...}
+
+    def tasks(self, tables: Loops) -> int:
+        driven = bool(np.any(tables.drive[:, DRIVE_INPUT] >= 0))
+        return super().tasks(tables) if driven else super().tasks(tables) & ~(1 << int(INPUTS))
 
     def work_sizes(self, tables: Loops) -> dict[str, int]:
         return {"loop_rows": len(tables.row)}

@@ -128,6 +128,11 @@ def _degrees(deformed: _Deformed, piece: Along, tendon: Tendon, edges: Array) ->
     return degrees_of(wrenches, edges, tolerance=tolerance, joint=True)
 
 
+def _offset(piece: Along, X: float) -> Pose:
+    """Where a tendon is in the section at X."""
+    return Pose(translation=piece.offsets(np.array([X]))[0][0])
+
+
 def _quadrature(piece: Along, edges: Array, counts: Ints) -> _Quadrature:
     """Gauss points in pieces, `counts` in each."""
     X: list[Array] = []
@@ -206,7 +211,7 @@ class Lines:
         self.segment_turn: list[Array] = []
         self.wraps = 0
         self.deformed: dict[str, _Deformed] = {}  # by the name of the rod
-        self.strains: dict[tuple[str, bytes], tuple[Array, Array]] = {}  # Φ and ξ* at the points of stretches
+        self.strains: dict[tuple[str, bytes], Array] = {}  # ξ* at the points of stretches
         tendons = places.robot.tendons if tendons is None else tendons
         self.rubs = any(t.friction > 0 for t in tendons.values())
         # edges and points of the pieces of each stretch, by tendon and place in its path
@@ -235,14 +240,12 @@ class Lines:
         last: tuple[Anchor, Frame] | None = None
         rows: list[Array] = []
         for place, piece in enumerate(tendon.path):
-            enter = Frame(piece.rod, piece.start) if isinstance(piece, Along) else piece
             if last is not None:
-                constant += self.join(name, k, last, self.end_of(piece, enter, first=True), total)
+                constant += self.join(name, k, last, self.end_of(piece, first=True), total)
             if isinstance(piece, Along):
                 total = self.along(k, tendon, piece, self.pieces[name, place], total, rows)
-                last = self.end_of(piece, Frame(piece.rod, piece.end), first=False)
-            else:
-                last = self.end_of(piece, piece, first=True)
+            if place + 1 < len(tendon.path):
+                last = self.end_of(piece, first=False)
         width = len(total)
         self.turn += [np.pad(row, (0, width - len(row))) for row in rows]
         slip = 0.0 if tendon.slip_speed is None else tendon.slip_speed
@@ -252,12 +255,16 @@ class Lines:
         sign = 1.0 if callable(tendon.factor) else float(tendon.factor)
         self.value.append([stiffness, tendon.damping, rest, tendon.friction, slip, sign * constant, sign])
 
-    def end_of(self, piece: Along | Frame, frame: Frame, *, first: bool) -> tuple[Anchor, Frame]:
+    def end_of(self, piece: Along | Frame, *, first: bool) -> tuple[Anchor, Frame]:
         """Where a stretch begins (`first`) or ends."""
-        if isinstance(piece, Along):
-            X = piece.start if first else piece.end
-            d = piece.offsets(np.array([X]))[0][0]
-            frame = Frame(piece.rod, X, Pose(translation=d))
+        if not isinstance(piece, Along):
+            return self.anchored(piece)
+        X, places = piece.start if first else piece.end, self.places
+        parts = (piece, places.anchors[piece.rod], places.grids[piece.rod])
+        return places.made(parts, first, lambda: self.anchored(Frame(piece.rod, X, _offset(piece, X))))
+
+    def anchored(self, frame: Frame) -> tuple[Anchor, Frame]:
+        """A frame with its anchor."""
         return (self.places.anchor(frame) if self.needed(frame) else Anchor(-1, Pose())), frame
 
     def needed(self, frame: Frame) -> bool:
@@ -283,13 +290,16 @@ class Lines:
         """A stretch along a rod; returns the weights of the turning angle up to its end."""
         link, rod, _grid = self.places.rod(piece.rod)
         edges, counts = pieces
-        nodes = _quadrature(piece, edges, self.refine * counts)
+        how = edges.tobytes(), (self.refine * counts).tobytes()
+        nodes = self.places.made((piece,), how, lambda: _quadrature(piece, edges, self.refine * counts))
         X, L = nodes.X, rod.length
-        key = piece.rod, X.tobytes()
+        at_points = X.tobytes()
+        values = self.places.made((rod.strains,), at_points, lambda: rod.strains.evaluate(X))
+        key = piece.rod, at_points
         if key not in self.strains:  # tendons of a rod share their points
-            self.strains[key] = rod.strains.evaluate(X), rod.reference(X)
-        values, reference = self.strains[key]
-        d, slope = piece.offsets(X)
+            self.strains[key] = rod.reference(X)
+        reference = self.strains[key]
+        d, slope = self.places.made((piece,), at_points, lambda: piece.offsets(X))
         weight = nodes.weights * L * tendon.weight(X)
         table = np.column_stack([weight, d, slope / L])
         head = [self.places.strain_q(link), self.places.strain_v(link)]
@@ -316,7 +326,7 @@ class Lines:
     def needed_points(self, name: str, place: int, tendon: Tendon, piece: Along) -> tuple[Array, Ints]:
         """Edges of a stretch and the points in each piece: those that the user gave, or as strains, routing and weight need."""
         rod = self.places.rod(piece.rod)[1]
-        edges = _edges(rod, piece)
+        edges = self.places.made((rod.strains, rod.section, piece), "edges", lambda: _edges(rod, piece))
         if self.places.near and len(self.places.counts[name, place]) == len(edges) - 1:
             return edges, self.places.counts[name, place]
         if piece.rod not in self.deformed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ from ...kernels.loads.water import (
 from ...kernels.loads.water import (
     fluid as fluid_unit,
 )
-from ...model.fluid import STREAMS, Hydrodynamics
-from ...model.links import Link, Rod
+from ...model.fluid import STREAMS, Fluid, Hydrodynamics
+from ...model.links import Body, Link, Rod
 from ...model.pose import Pose
 from ...model.robot import Robot
 from ..degrees import flat
@@ -53,6 +54,52 @@ def move_matrix(M: Array, offset: Pose) -> Array:
     """A 6×6 matrix from twists to wrenches in a frame, seen from the frame in which the former has this pose."""
     T = lie.Ad(np.linalg.inv(offset.matrix))
     return np.asarray(T.T @ M @ T, dtype=np.float64)
+
+
+_NONE = np.zeros((6, 6))
+Matrices = tuple[Array, Array, Array]  # drag in proportion to speed, to its square, added mass
+
+
+def _row(anchor: Anchor, matrices: Matrices, mass: float, centre: Array, tail: Array) -> tuple[list[int], Array]:
+    """A row of the tables of whole numbers, and one of reals."""
+    linear, square, added = matrices
+    row = np.zeros(WATER_WIDTH)
+    row[W_ROT : W_ROT + 9] = anchor.offset.rotation.ravel()
+    row[W_POS : W_POS + 3] = anchor.offset.translation
+    row[W_LINEAR : W_LINEAR + 36] = linear.ravel()
+    row[W_SQUARE : W_SQUARE + 36] = square.ravel()
+    row[W_ADDED : W_ADDED + 36] = added.ravel()
+    row[W_MASS] = mass
+    row[W_CENTRE : W_CENTRE + 3] = centre
+    row[W_TAIL : W_TAIL + 2] = tail
+    drags = np.abs(linear) + np.abs(square)
+    kind = 2 if np.any(drags[:3]) or np.any(drags[:, :3]) else int(np.any(drags) or np.any(tail))
+    return [anchor.step, kind, int(np.any(added))], row
+
+
+def _rows(
+    places: Places, name: str, effect: Hydrodynamics, content: Rod | Body, fluid: Fluid
+) -> tuple[list[list[int]], list[Array]]:
+    """The rows of a link."""
+    found: list[tuple[list[int], Array]] = []
+    laws = (effect.linear_drag_at, effect.drag_at, effect.added_mass_at)
+    if isinstance(content, Rod):
+        X, w, anchors = places.spread(name)
+        linear, square, added = (law(content, fluid, X) for law in laws)
+        displaced = fluid.density * effect.displaced_at(content, X)
+        for k, anchor in enumerate(anchors):
+            own = (w[k] * linear[k], w[k] * square[k], w[k] * added[k])
+            found.append(_row(anchor, own, w[k] * displaced[k], np.zeros(3), np.zeros(2)))
+        tail = np.array(effect.tail_mass(content, fluid))
+        if np.any(tail):
+            found.append(_row(places.anchors[name][-1], (_NONE, _NONE, _NONE), 0.0, np.zeros(3), tail))
+    else:
+        linear, square, added = (law(content, fluid)[0] for law in laws)
+        mass = fluid.density * float(effect.displaced_at(content)[0])
+        centre = np.asarray(effect.centroid(content)) if mass else np.zeros(3)
+        found.append(_row(places.anchors[name][0], (linear, square, added), mass, centre, np.zeros(2)))
+    kept = [row for row in found if row[0][0] >= 0]
+    return [place for place, _data in kept], [data for _place, data in kept]
 
 
 class _Water(Family):
@@ -81,59 +128,17 @@ class _Water(Family):
 
     def whole(self, places: Places) -> Water:
         """Tables for a uniform current."""
-        robot = places.robot
+        robot, fluid = places.robot, places.robot.fluid
         place: list[list[int]] = []
         data: list[Array] = []
-        fluid = robot.fluid
-        current = np.zeros(3) if fluid is None else np.array(fluid.current, dtype=float)
-
-        def add(
-            anchor: Anchor, linear: Array, square: Array, added: Array, mass: float, centre: Array, tail: Array
-        ) -> None:
-            if anchor.step < 0:
-                return
-            row = np.zeros(WATER_WIDTH)
-            row[W_ROT : W_ROT + 9] = anchor.offset.rotation.ravel()
-            row[W_POS : W_POS + 3] = anchor.offset.translation
-            row[W_LINEAR : W_LINEAR + 36] = linear.ravel()
-            row[W_SQUARE : W_SQUARE + 36] = square.ravel()
-            row[W_ADDED : W_ADDED + 36] = added.ravel()
-            row[W_MASS] = mass
-            row[W_CENTRE : W_CENTRE + 3] = centre
-            row[W_TAIL : W_TAIL + 2] = tail
-            drags = np.abs(linear) + np.abs(square)
-            kind = 2 if np.any(drags[:3]) or np.any(drags[:, :3]) else int(np.any(drags) or np.any(tail))
-            place.append([anchor.step, kind, int(np.any(added))])
-            data.append(row)
-
-        none = np.zeros((6, 6))
         for name, effect in robot.hydrodynamics.items() if fluid is not None else ():
             assert fluid is not None
-            link = robot.link(name)
-            content = link.content
-            if isinstance(content, Rod):
-                X, w, anchors = places.spread(name)
-                matrices = [f(content, fluid, X) for f in (effect.linear_drag_at, effect.drag_at, effect.added_mass_at)]
-                displaced = fluid.density * effect.displaced_at(content, X)
-                for k, anchor in enumerate(anchors):
-                    values = [w[k] * m[k] for m in matrices]
-                    add(
-                        anchor,
-                        values[0],
-                        values[1],
-                        values[2],
-                        w[k] * displaced[k],
-                        np.zeros(3),
-                        np.zeros(2),
-                    )
-                tail = np.array(effect.tail_mass(content, fluid))
-                if np.any(tail):
-                    add(places.anchors[name][-1], none, none, none, 0.0, np.zeros(3), tail)
-            else:
-                matrices = [f(content, fluid)[0] for f in (effect.linear_drag_at, effect.drag_at, effect.added_mass_at)]
-                mass = fluid.density * float(effect.displaced_at(content)[0])
-                centre = np.asarray(effect.centroid(content)) if mass else np.zeros(3)
-                add(places.anchors[name][0], matrices[0], matrices[1], matrices[2], mass, centre, np.zeros(2))
+            content = robot.link(name).content
+            make = partial(_rows, places, name, effect, content, fluid)
+            own = places.made((effect, content, fluid, places.anchors[name], places.grids.get(name)), "water", make)
+            place += own[0]
+            data += own[1]
+        current = np.zeros(3) if fluid is None else np.array(fluid.current, dtype=float)
         return Water(place=as_rows(place, 3, np.int64), data=as_rows(data, WATER_WIDTH), fluid=current)
 
     def steps(self, tables: Water) -> NDArray[np.int64]:

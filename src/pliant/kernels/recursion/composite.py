@@ -41,6 +41,7 @@ from .spectral import spectral_jacobian
 
 ONE = np.int64(1)
 J_PLACE = Place(ONE, ZERO, J_PLANE)
+BESIDE = Place(np.int64(2), ONE, J_PLANE)  # where `loads.law.step_columns` looks for J
 
 
 @routine

@@ -12,20 +12,22 @@ The derivative by inputs is ``Bᵀ y``, by anything that residual and constraint
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.dual import vadd, vcross, vdot
+from ..algebra.dual import get6, vadd, vcross, vdot
 from ..algebra.manifold import VELOCITIES
-from ..groups import HAS_TENDONS, HAS_WRENCHES, unpack_efforts, unpack_tendons
-from ..layout import NO, YES
+from ..groups import HAS_TENDONS, HAS_WRENCHES, unpack_efforts, unpack_tendons, unpack_wrenches
+from ..layout import H_Y, NO, YES
 from ..loads.efforts import E_GAIN, E_INPUT, E_V, effort
 from ..loads.tendons import L_TENDON, LAW_INPUT, N_END, N_FIRST, N_V, P_WEIGHT, combine, direction, strain_at
 from ..loads.together import input_columns, some_unit_knows
 from ..loads.units import INPUTS
-from ..recursion.blocks import all_columns
-from ..recursion.forward import forward
+from ..loads.wrenches import P_INPUT, P_KIND, P_STEP, wrench_at
+from ..recursion.composite import BESIDE, put_jacobians
+from ..reverse.steps import virtual_motion
 from ..reverse.tables import add_table_gradient
-from ..slots import HOLD_ACTIVE, MARCH_PRODUCTS, MARCH_STEPS
+from ..slots import HOLD_ACTIVE, MARCH_FACTORISATIONS, MARCH_ITERATIONS, MARCH_PRODUCTS, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_transposed, set_chart
 from .constraints import holds
+from .esdirk import recall
 from .factors import solve_transposed
 from .linearised import linearise, restore_step, solve_backward
 from .newton import CONVERGED, SINGULAR
@@ -36,29 +38,45 @@ from .record import STAGE_G, STAGE_H
 from .rollout import put_step
 from .stages import stage_problem
 
-ONE = np.int64(1)
 K_ROW, D_ROW, M_ROW = (np.int64(k) for k in (1, 2, 3))  # of `Work.products`
 REFINEMENTS, ENOUGH = 30, 1e-10
 # which factors a stage is solved with: those without chart and H, or those of all its matrices
 OWN, ALL = 0, 1
+# of `Lever.keep`: g of the factors that are kept (0: none), their rate of convergence, for how many stages they are not tried again, and after the next failure;
+# 1 if those of the next stage are there already
+KEPT_G, KEPT_RATE, KEPT_WAIT, KEPT_PAUSE, KEPT_READY = (np.int64(k) for k in range(5))
+PAST = 4  # steps that adjoints are extrapolated from
+# solutions with kept factors at most, also where constraints make others dear; from so many on they are renewed at the next stage
+KEPT_ROUNDS, KEPT_ROUNDS_HELD, KEPT_WORTH = 4, 6, 3
+LONGEST_PAUSE = 64
+SLOW, SLOW_HELD, RATE_AT_FIRST = 0.1, 0.5, 1e-2
+FINE, FINE_FORCE = 1e-12, 1e-9  # parts of solution and right-hand side that are left with kept factors
 
 
 @routine
 def input_products(problem, lever, q, v, y, out):
-    """out (nu,) = Bᵀ y, the derivatives of the generalised forces by the inputs times y (nv,)."""
+    """out (nu,) = Bᵀ y, the derivatives of the generalised forces by the inputs times y (nv,); after a sweep at this state."""
     t, work, _c, loads, _fronts, u, _tau = problem
     ints, floats, _buffer = loads
     nu = u.shape[0]
     for j in range(nu):
         out[j] = 0.0
-    if ints[HAS_WRENCHES] > 0 or some_unit_knows(loads, INPUTS):
-        forward(t, q, v, work.zero, work)
-        all_columns(t, work, ONE, 1.0, 0.0, 0.0)
+    if some_unit_knows(loads, INPUTS):
+        put_jacobians(t, work, BESIDE)
         input_columns(t, work, loads, q, v, u, lever.columns)
         for j in range(nu):
             for k in range(y.shape[0]):
                 out[j] += lever.columns[j, k] * y[k]
         return
+    if ints[HAS_WRENCHES] > 0:
+        virtual_motion(t, work, y)
+        wrenches = unpack_wrenches(ints, floats)
+        for k in range(wrenches.place.shape[0]):
+            j, step = wrenches.place[k, P_INPUT], wrenches.place[k, P_STEP]
+            if j >= 0:
+                x, M, F = wrench_at(work.state[step], wrenches.data[k], wrenches.place[k, P_KIND], 1.0)
+                turn, shift = get6(work.reverse[step], H_Y)
+                out[j] += vdot(turn, vadd(M, vcross(x, F))) + vdot(shift, F)
     if ints[HAS_TENDONS] > 0:  # without their columns
         tendons = unpack_tendons(ints, floats)
         for m in range(tendons.node.shape[0]):
@@ -123,7 +141,7 @@ def solve_inverse(c, chart, x):
 
 
 @routine
-def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
+def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V, p):
     """Backwards through stage i: from (Q̄, V̄), which are changed, to what stands before it. Returns False if it is singular.
 
     With `together` the products of the stage's derivatives come from the sweep over the tables, and only their sum is a matrix.
@@ -151,7 +169,7 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
         if remembers and held:
             held_back(problem.work, here.loads, tape, lever, k, i, w)
         if together:
-            if not solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V):
+            if not solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V, p):
                 return False
         else:
             if not linearise(problem, tape, rec, lever, factors, k, i, g, held, NO):
@@ -260,29 +278,150 @@ def take_part(here, tape, lever, i, held, again, g, w, Q, V):
 
 
 @routine
-def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V):
+def guess(rec, lever, scale, k, i, out):
+    """(y, z) of stage i extrapolated from the steps behind step k, which are as long and hold the same tendons. Returns False if there are none, or it is no use."""
+    h, n = rec.t[k + 1] - rec.t[k], 0
+    for m in range(k + 1, min(k + 1 + PAST, rec.a.shape[0])):
+        if abs(rec.t[m + 1] - rec.t[m] - h) > 1e-9 * h or not holds_same(rec, k, m):
+            break
+        n += 1
+    if n == 0:
+        return False
+    y, z = lever.y, lever.z
+    nv = y.shape[2]
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    share, before = 1.0, largest(y[k + 1, i], scale)
+    for m in range(1, n + 1):  # binomial coefficients with alternating signs
+        share *= (n + 1.0 - m) / m
+        f = share if m % 2 == 1 else -share
+        for j in range(nv):
+            out[j] += f * y[k + m, i, j]
+        for j in range(z.shape[2]):
+            out[nv + j] += f * z[k + m, i, j]
+    return largest(out, scale) < 2.0 * before
+
+
+@routine
+def holds_same(rec, k, m):
+    """Whether steps k and m hold the same tendons."""
+    same = True
+    for j in range(rec.hold.shape[1]):
+        same = same and rec.hold[k, j] == rec.hold[m, j]
+    return same
+
+
+@routine
+def solve_kept(here, tape, rec, lever, factors, k, i, held, g, given, w, Q, V, p):
+    """Solve the equation of a stage, of which `rest` is left, with the factors of another stage. Returns False if that is slow or does not get to rounding.
+
+    What was found by then stays in w, and `rest` is what is left.
+    """
+    c, keep = here.c, lever.keep
+    rest, part = lever.vectors[9], lever.vectors[7]
+    keep[KEPT_G] = 0.0
+    if not guess(rec, lever, c.scale, k, i, part):
+        return False
+    if not take_guess(here, tape, lever, i, held, g, given, w, Q, V, p):
+        return False
+    last, rate = largest(w, c.scale), keep[KEPT_RATE]
+    for n in range(KEPT_ROUNDS_HELD if held else KEPT_ROUNDS):
+        for j in range(w.shape[0]):
+            part[j] = rest[j]
+        solve_part(here, lever, factors, held, g, part)
+        change = largest(part, c.scale)
+        if (
+            not change < (SLOW_HELD if held and n > 0 else SLOW) * last
+        ):  # parts that grow would have to cancel, and take digits with them
+            return False
+        if n > 0:
+            rate = change / last
+        take_part(here, tape, lever, i, held, YES, g, w, Q, V)
+        p[MARCH_ITERATIONS] += 1.0
+        last, size = change, largest(w, c.scale)
+        if change * rate <= FINE * size and largest_force(rest, c.scale) <= FINE_FORCE * given:
+            keep[KEPT_RATE], keep[KEPT_PAUSE] = max(rate, 1e-8), 0.0
+            keep[KEPT_G] = g if n + 1 < KEPT_WORTH else 0.0
+            return True
+    return False
+
+
+@routine
+def take_guess(here, tape, lever, i, held, g, given, w, Q, V, p):
+    """Take the guess in `part` for a part of the solution. If it leaves more than there was, which is stiff and would cancel, it is taken back; returns whether it was not."""
+    c, nv = here.c, Q.shape[0]
+    rest, part = lever.vectors[9], lever.vectors[7]
+    q, v, right = lever.vectors[2], lever.vectors[3], lever.vectors[5]
+    for j in range(nv):
+        q[j], v[j] = Q[j], V[j]
+    for j in range(w.shape[0]):
+        right[j] = rest[j]
+    take_part(here, tape, lever, i, held, NO, g, w, Q, V)
+    p[MARCH_ITERATIONS] += 1.0
+    if largest_force(rest, c.scale) < given:
+        return True
+    for j in range(w.shape[0]):
+        part[j] = -part[j]
+    sweep_at(here, tape, i, part, held, YES, lever.tables)
+    for j in range(nv):
+        Q[j], V[j] = q[j], v[j]
+    for j in range(w.shape[0]):
+        rest[j], w[j] = right[j], 0.0
+    return False
+
+
+@routine
+def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V, p):
     """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products with the derivatives of r and of constraints.
 
-    The matrix that is factored leaves out the chart of manifold joints and H, and has the tangents of the collocation for spectral rods: what is
-    left of the equation is solved for again, where that is slow with all matrices. Products come from the sweep over the tables, which is linear
-    in (y, z), so that each part of the solution is swept once. Returns False if it is singular.
+    Products come from the sweep over the tables, which is linear in (y, z), so that each part of the solution is swept once, and what is left of
+    the equation is known exactly. So the factors of a stage before serve as long as they converge fast, and down to rounding. Returns False if it is singular.
     """
     here, c = stage_problem(problem, tape, i), problem.c
-    rest, part, given = lever.vectors[9], lever.vectors[7], largest_force(w, c.scale)
+    rest, given = lever.vectors[9], largest_force(w, c.scale)
     for j in range(w.shape[0]):
         rest[j] = w[j]
         w[j] = 0.0
+    keep, ready = lever.keep, NO
+    if keep[KEPT_READY] != 0.0:
+        ready, keep[KEPT_READY] = YES, 0.0
+    elif serves(lever, g):
+        if solve_kept(here, tape, rec, lever, factors, k, i, held, g, given, w, Q, V, p):
+            return True
+        keep[KEPT_PAUSE] = min(2.0 * keep[KEPT_PAUSE] + 2.0, LONGEST_PAUSE)
+        keep[KEPT_WAIT] = keep[KEPT_PAUSE]
+    keep[KEPT_WAIT] = max(keep[KEPT_WAIT] - 1.0, 0.0)
+    return solve_own(problem, tape, rec, lever, factors, k, i, held, ready, g, given, w, Q, V, p)
+
+
+@routine
+def serves(lever, g):
+    """Whether factors are kept that may be tried."""
+    return lever.keep[KEPT_WAIT] == 0.0 and abs(lever.keep[KEPT_G] - g) <= 1e-9 * g
+
+
+@routine
+def solve_own(problem, tape, rec, lever, factors, k, i, held, ready, g, given, w, Q, V, p):
+    """Solve what is left of the equation of a stage with its own factors, which may be `ready`. Returns False if it is singular.
+
+    The matrix that is factored leaves out the chart of manifold joints and H of tendons, and has the tangents of the collocation for spectral rods: what is
+    left of the equation is solved for again, where that is slow with all matrices.
+    """
+    here, c, keep = stage_problem(problem, tape, i), problem.c, lever.keep
+    rest, part = lever.vectors[9], lever.vectors[7]
     direct = c.spatial.shape[0] == 0 and problem.t.colloc.shape[0] == 0 and not held
     level, again, last, before = OWN, NO, np.inf, np.inf
-    if not linearise(problem, tape, rec, lever, factors, k, i, g, held, YES):
+    if not ready and not linearise(problem, tape, rec, lever, factors, k, i, g, held, YES):
         return False
-    for _ in range(REFINEMENTS):
+    p[MARCH_FACTORISATIONS] += 1.0
+    keep[KEPT_G], keep[KEPT_RATE] = g, RATE_AT_FIRST
+    for n in range(REFINEMENTS):
         left = largest_force(rest, c.scale)
         for j in range(w.shape[0]):
             part[j] = rest[j]
         solve_part(here, lever, factors, held or level == ALL, g, part)
         change, size = largest(part, c.scale), largest(w, c.scale)
-        if change <= ENOUGH * size and left <= ENOUGH * given:  # also where it is stiff, and little is much
+        if n > 0 and change <= ENOUGH * size and left <= ENOUGH * given:  # also where it is stiff, and little is much
             break
         if not (change < 0.5 * before and change < 2.0 * last):  # two by two: constraints and forces may take turns
             if level == ALL:
@@ -290,12 +429,16 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
                     return False
                 break  # rounding
             level = ALL
+            p[MARCH_FACTORISATIONS] += 1.0
+            if held:
+                keep[KEPT_G] = 0.0
             if not linearise(problem, tape, rec, lever, factors, k, i, g, held, NO):
                 return False
             again, last, before = NO, np.inf, np.inf
             continue
         last, before = change, last
         take_part(here, tape, lever, i, held, again, g, w, Q, V)
+        p[MARCH_ITERATIONS] += 1.0
         again = YES
         if direct:
             break
@@ -350,8 +493,13 @@ def adjoint(problem, tape, rec, lever, factors, p):
     work = problem.work
     n, s, nv = rec.a.shape
     Q, V = lever.vectors[0][:nv], lever.vectors[1][:nv]
+    p[MARCH_ITERATIONS] = p[MARCH_FACTORISATIONS] = 0.0
+    for j in range(lever.keep.shape[0]):
+        lever.keep[j] = 0.0
     for k in range(n - 1, -1, -1):
         p[MARCH_STEPS] = k
+        if k < n - 1 and not holds_same(rec, k, k + 1):
+            lever.keep[KEPT_G] = 0.0
         h = put_step(tape, rec, k)
         restore_step(problem, tape, rec, lever, k, h)
         held = holds(work)
@@ -360,7 +508,13 @@ def adjoint(problem, tape, rec, lever, factors, p):
             Q[j] = lever.q[k + 1, j]
             V[j] = lever.v[k + 1, j]
         if held:
-            project_back(problem, tape, rec, lever, k + 1, Q, V)
+            g, known = tape.tableau[s - 1, s - 1] * h, NO
+            if together and g > 0.0 and not serves(lever, g):  # its rows are those of the projection, too
+                recall(work, tape, s - 1, h)
+                if not linearise(problem, tape, rec, lever, factors, k, s - 1, g, held, YES):
+                    return SINGULAR
+                lever.keep[KEPT_READY], known = 1.0, YES
+            project_back(problem, tape, rec, lever, k + 1, known, Q, V)
         for i in range(s):
             for j in range(nv):
                 lever.back[0, i, j] = 0.0
@@ -370,7 +524,7 @@ def adjoint(problem, tape, rec, lever, factors, p):
         for j in range(tape.memory.shape[1]):
             lever.flow[s, j] = lever.memory[k + 1, j]
         for i in range(s - 1, 0, -1):
-            if not stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
+            if not stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V, p):
                 return SINGULAR
             for j in range(nv):
                 Q[j] = 0.0
@@ -379,5 +533,5 @@ def adjoint(problem, tape, rec, lever, factors, p):
         lever.start[0, j] = lever.q[0, j]
         lever.start[1, j] = lever.v[0, j]
     if holds(work):
-        project_back(problem, tape, rec, lever, np.int64(0), lever.start[0], lever.start[1])
+        project_back(problem, tape, rec, lever, np.int64(0), NO, lever.start[0], lever.start[1])
     return CONVERGED

@@ -23,6 +23,7 @@ from .chart import INVERSE, TURN, set_chart
 from .constraints import choose_rows
 from .esdirk import begin_stage
 from .factors import factor_tangent
+from .prescribed import clear_known
 from .record import SPARE_ROWS, STAGE_G, STAGE_H
 from .residual import residual_derivatives, residual_tangent
 from .settle import put_rows, rows_at
@@ -156,7 +157,7 @@ def times_chart(c, chart, rows):
 def linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
     """Matrices of stage i of step k and the factors of its equations, into `lever`. Returns False if they are singular.
 
-    With `together` only the factors of their sum S, with E = 1 and H = 0; without constraints those of S / g² in `factors`. The tape has the
+    With `together` only the factors of their sum S, with E = 1 and, for tendons, H = 0; without constraints those of S / g² in `factors`. The tape has the
     stages (`restore_step`).
     """
     work, c = problem.work, problem.c
@@ -180,18 +181,29 @@ def linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
         residual_tangent(t, work, c, loads, q, v, a, u, tau, g * g, g, 1.0, r, lever.matrices[:1])
         put_rows(here, q, v, lever.rows[STAGE_G])
         choose_rows(c, work, lever.rows[STAGE_G])
-        clear_rows(lever.rows[STAGE_H])
+        known_rates_by_q(here, q, v, g, lever.rows[STAGE_H], lever)
     else:
         residual_derivatives(t, work, c, loads, q, v, a, u, tau, r, lever.matrices)
     return factor(c, work, lever, g, held, together)
 
 
 @routine
-def clear_rows(rows):
-    """Zeros."""
-    for k in range(rows.shape[0]):
+def known_rates_by_q(problem, q, v, g, rows, lever):
+    """H of loops from the columns that a tangent with the weights g², g, 1 left: ``g² H + g G`` are the derivatives of ė with these. That of tendons is left out."""
+    work, c, loads, u = problem.work, problem.c, problem.loads, problem.u
+    n, m = work.hold.shape[0], rows.shape[0]
+    for k in range(n):
         for j in range(rows.shape[1]):
             rows[k, j] = 0.0
+    if m == n:
+        return
+    spare, G = lever.rows[SPARE_ROWS], lever.rows[STAGE_G]
+    loop_drift(work, loads, q, v, u, g * g, g, 0.0, 0.0, spare[n:])
+    loop_drift(work, loads, q, v, u, g * g, g, 1.0, 0.0, rows[n:])
+    for k in range(n, m):
+        for j in range(rows.shape[1]):
+            rows[k, j] = ((rows[k, j] - spare[k, j]) / g - G[k, j]) / g
+        clear_known(c, rows[k])
 
 
 @routine

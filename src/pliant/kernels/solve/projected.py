@@ -17,11 +17,10 @@ from .linearised import rates_by_q, stiffness_of
 from .prescribed import clear_known
 from .record import AFTER_G, AFTER_H, BEFORE_D, BEFORE_G
 from .rollout import put_step
-from .settle import ROUNDS, counts, directions, rows_at, solve_weighed, weigh
+from .settle import ROUNDS, counts, directions, rows_at, solve_weighed, weigh, weighed_rows
 from .stages import ZERO, stage_problem
 
-CLOSE = 1e-8  # part of the adjoints for which G behind a projection is that before it: the projection moves as little
-ENOUGH = 1e-12  # part of them that adds nothing
+CLOSE = 1e-6  # part of the adjoints for which G behind a projection is that before it, from which it differs as little
 TINY = 1e-300
 NO_FORCE, OF_VALUES, OF_RATES = np.int64(0), np.int64(1), np.int64(2)  # planes of `Lever.other`
 
@@ -186,13 +185,13 @@ def rates_back(here, lever, q, v, lq, lv, z, part):
 
 
 @routine
-def values_back(here, lever, q, v, lq, z, rate):
+def values_back(here, lever, q, v, lq, z, rate, part):
     """Adjoints z (m,) of the values that a projection keeps, ``(G₁ Tᵣ D)ᵀ z = (Tᵣ D)ᵀ q̄``, likewise; `rate` is swept with the first part.
 
-    The last part is so small that it is not swept.
+    The last part is left in `part` to be swept with what the directions are owed.
     """
     c, G, products = here.c, lever.rows[BEFORE_G], here.work.products
-    x, part = lever.vectors[7][: lq.shape[0]], lever.vectors[9][: z.shape[0]]
+    x = lever.vectors[7][: lq.shape[0]]
     size, last = 0.0, np.inf
     rank = weigh(here.work, POSITIONS, G, lever.rows[BEFORE_D])
     clear(z)
@@ -201,7 +200,7 @@ def values_back(here, lever, q, v, lq, z, rate):
         change = owed_to_rows(here, lever, POSITIONS, rank, x, part)
         for r in range(z.shape[0]):
             z[r] += part[r]
-        if size > 0.0 and (change <= ENOUGH * size or not change < last):
+        if size > 0.0 and (change <= CLOSE * size or not change < last):
             break
         last, size = 0.5 * change, max(size, change, TINY)
         sweep_rows(here, q, v, -1.0, part, rate, lever.tables)
@@ -212,8 +211,11 @@ def values_back(here, lever, q, v, lq, z, rate):
 
 
 @routine
-def bend_back(here, lever, q, push, along, x, slope):
-    """q̄ += ∂(Gᵀμ)/∂qᵀ W ā, into x (nv,), for the multipliers μ = push of a projection and what is owed to its moves; slope is that of the scales in W."""
+def bend_back(here, lever, q, push, along, x, slope, left):
+    """q̄ += ∂(Gᵀμ)/∂qᵀ W ā, into x (nv,), for the multipliers μ = push of a projection and what is owed to its moves; slope is that of the scales in W.
+
+    The last part `left` of the adjoints of values is swept with it; its product is known.
+    """
     c, products = here.c, here.work.products
     moved = False
     for r in range(push.shape[0]):
@@ -223,16 +225,19 @@ def bend_back(here, lever, q, push, along, x, slope):
     y = lever.vectors[8][: x.shape[0]]
     for j in range(x.shape[0]):
         y[j] = c.scale[j] * c.scale[j] * along[j] if c.known[j] == 0 else 0.0
-    clear(lever.vectors[10])
-    sweep_rows(here, q, y, 1.0, lever.vectors[10], push, lever.tables)
+    for r in range(left.shape[0]):
+        left[r] = -left[r]
+    sweep_rows(here, q, y, 1.0, left, push, lever.tables)
+    subtract_rows(lever.rows[BEFORE_G], left, x)
+    clear(left)
     for j in range(x.shape[0]):
         x[j] += products[K_ROW, j]
         slope[j] += 2.0 * along[j] * c.scale[j] * products[D_ROW, j]
 
 
 @routine
-def project_back(problem, tape, rec, lever, k, lq, lv):
-    """Derivatives (lq, lv) by state k after its projection become those by the state before it; adjoints into `lever`.
+def project_back(problem, tape, rec, lever, k, known, lq, lv):
+    """Derivatives (lq, lv) by state k after its projection become those by the state before it; adjoints into `lever`. `known`: G before it is there.
 
     With the transposed equations: ``z = (G₁D)⁻ᵀ Dᵀ v̄``, ``v̄ ← v̄ − G₁ᵀ z``, ``q̄ ← q̄ − H₁ᵀ z``, and likewise for values. All products come from
     sweeps over the tables.
@@ -242,14 +247,18 @@ def project_back(problem, tape, rec, lever, k, lq, lv):
     i = state_before(problem, tape, rec, k)
     here = stage_problem(problem, tape, i)
     q, v = tape.q[i], tape.v[i]
-    directions(here, q, v, lever.rows[BEFORE_G], lever.rows[BEFORE_D])
+    if known:
+        weighed_rows(c, lever.rows[BEFORE_G], lever.rows[BEFORE_D])
+    else:
+        directions(here, q, v, lever.rows[BEFORE_G], lever.rows[BEFORE_D])
     chart_of_move(here, rec, lever, k)
     slope = unpack_internal(problem.loads[0], lever.tables).scale
     left = lever.vectors[8][: lever.rate.shape[1]]
     rates_back(here, lever, rec.q[k], rec.v[k], lq, lv, lever.rate[k], left)
     for j in range(nv):
         lever.along[k, 1, j] = lv[j]
-    values_back(here, lever, rec.q[k], rec.v[k], lq, lever.value[k], left)
+    more = lever.vectors[9][: lever.value.shape[1]]
+    values_back(here, lever, rec.q[k], rec.v[k], lq, lever.value[k], left, more)
     x = lever.vectors[7][:nv]
     apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
     for j in range(nv):
@@ -258,7 +267,7 @@ def project_back(problem, tape, rec, lever, k, lq, lv):
     for j in range(nv):
         lq[j] = x[j]
     for plane in range(2):
-        bend_back(here, lever, q, rec.push[k, plane], lever.along[k, plane], lq, slope)
+        bend_back(here, lever, q, rec.push[k, plane], lever.along[k, plane], lq, slope, more)
 
 
 @routine

@@ -10,13 +10,12 @@ from ..._jit import routine
 from ..algebra.manifold import integrate
 from ..loads.tendons import T_LENGTH, T_RATE
 from ..loads.together import loop_closure, loop_values, tendon_lengths
-from ..recursion.blocks import all_columns
+from ..recursion.composite import BESIDE, put_jacobians
 from ..recursion.forward import forward
 from ..slots import HOLD_LENGTH, HOLD_RATE, NEWTON_MOVE
 from .constraints import POSITIONS, RATES, choose_rows, clear
 from .prescribed import clear_known
 
-ONE = np.int64(1)
 ROUNDS = 20
 CLOSED = 1e-14  # m, rad: nothing to be gained by another round
 
@@ -26,7 +25,7 @@ def rows_at(problem, q, v, G):
     """Derivatives of all constraints at (q, v) into G (m, nv), zero for what is prescribed; also their values and rates."""
     t, work = problem.t, problem.work
     forward(t, q, v, work.zero, work)
-    all_columns(t, work, ONE, 1.0, 0.0, 0.0)
+    put_jacobians(t, work, BESIDE)
     put_rows(problem, q, v, G)
 
 
@@ -62,13 +61,19 @@ def counts(work, k, level):
 
 
 @routine
+def weighed_rows(c, G, D):
+    """D = W Gᵀ, (m, nv)."""
+    for k in range(G.shape[0]):
+        for i in range(G.shape[1]):
+            D[k, i] = c.scale[i] * c.scale[i] * G[k, i]
+
+
+@routine
 def directions(problem, q, v, G, D):
     """G at a state and D = W Gᵀ, (m, nv); which rows are independent stays in the last row of work.schur."""
     work, c = problem.work, problem.c
     rows_at(problem, q, v, G)
-    for k in range(G.shape[0]):
-        for i in range(G.shape[1]):
-            D[k, i] = c.scale[i] * c.scale[i] * G[k, i]
+    weighed_rows(c, G, D)
     choose_rows(c, work, G)
 
 
