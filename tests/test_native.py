@@ -367,13 +367,17 @@ import importlib.util, json, array
 spec = importlib.util.spec_from_file_location("pliant._machine_code", {path!r})
 m = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(m)
-part = json.loads(m.table())["parts"]["program.evaluate_rows"]
+part = json.loads(m.table())["parts"]["algebra.manifold.pose_log"]
 class Other:
     def otherwise(self, *a):
         raise TypeError("does not fit")
 k = m.Kernel(m.usable()[-1], part["number"], part["arguments"], part["result"], Other().otherwise)
+pose = array.array("d", [0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 1])  # a quarter of a turn, and 3 along its axis
+out = array.array("d", [0.0] * 6)
+k(memoryview(pose).cast("B").cast("d", [4, 4]), out)
+assert max(abs(x - y) for x, y in zip(out, [0, 0, 1.5707963267948966, 0, 0, 3])) < 1e-15, out
 try:
-    k(array.array("q", [0]), array.array("d", [0.0]), array.array("d", [0.0]), array.array("d", [0.0]))
+    k(pose, out)
 except TypeError as error:
     assert str(error) == "does not fit", error
 else:
