@@ -97,7 +97,13 @@ def _files_and_machine(add: Add) -> None:
     sub.add_argument("--redraw", metavar="DIR", help="run nothing, write the pages of this folder docs/ again")
 
     add("bench", commands.bench, "how fast this machine is: kernels, statics, simulation")
-    add("info", commands.info, "versions, what is installed, where compiled kernels are kept")
+    add("info", commands.info, "versions, what is installed, how kernels run and why, where compiled ones are kept")
+    add(
+        "warm-up",
+        commands.warm_up,
+        "compile every kernel that does not run from machine code, once for this machine",
+        "  pliant warm-up    while an image or an environment is made: nobody waits later",
+    )
     sub = add(
         "completion", commands.completion, "print a script for tab completion", '  eval "$(pliant completion bash)"'
     )
