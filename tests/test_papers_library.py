@@ -108,6 +108,15 @@ def test_methods_exist_in_pliant(paper):
                 assert option in inspect.signature(resolve(name)).parameters, name
 
 
+def test_what_is_quoted_elsewhere_has_an_error():
+    from pliant.papers.pages import SHORT
+
+    for key, name, best, _what in SHORT:
+        numbers = {n.name: n for e in EXPERIMENTS if e.key == key for n in e.numbers}
+        assert committed(key)[name].error is not None
+        assert numbers[best or name].printed is not None
+
+
 def test_pages_show_the_results():
     made = running.pages(RESULTS, "../figures/papers", "../../examples")
     for name, text in made.items():

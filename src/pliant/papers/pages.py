@@ -146,6 +146,51 @@ def paper_page(paper: Paper, results: dict[str, Any], figures: str, examples: st
     return "\n".join(out)
 
 
+# what the README and others quote: experiment, number, what it is
+SHORT = (
+    ("002-cdm-motion", "pliant's own method, default (rtol 1e-4)", "method 2: BDF, exact Jacobian", "10 s of the cable-driven manipulator, 24 dof"),
+    ("002-serial-motion", "pliant's own method, default (rtol 1e-4)", "method 2: BDF, exact Jacobian", "10 s of the hybrid serial robot, 27 dof"),
+    ("002-finray-motion", "pliant's own method, default (rtol 1e-4)", "method 3: Newmark", "10 s of the fin-ray finger, 74 dof, 6 loops"),
+    ("002-parallel-motion", "pliant's own method, default (rtol 1e-4)", "method 2: BDF, exact Jacobian", "10 s of the hybrid parallel robot, 63 dof, 2 loops"),
+    ("002-pipe-motion", "pliant's own method, default (rtol 1e-4)", "method 2: BDF, exact Jacobian", "10 s of the manipulator in a pipe, contact"),
+    ("002-vehicle-motion", "pliant's own method, default (rtol 1e-4)", "method 2: BDF, exact Jacobian", "10 s of the underwater vehicle, 80 dof"),
+    ("002-cdm-statics", "time of one, exact derivatives", "", "an equilibrium of the manipulator, mean of 1000"),
+    ("002-serial-statics", "time of one, exact derivatives", "", "an equilibrium of the serial robot, mean of 1000"),
+    ("002-parallel-statics", "time of one, exact derivatives", "", "an equilibrium of the parallel robot, mean of 1000"),
+    ("000-table1", "stiff cantilever, pliant, error control", "stiff cantilever, Newmark, step 0.01 s", "1 s of the stiff cantilever"),
+    ("000-table1", "soft cantilever, pliant, error control", "soft cantilever, Newmark, step 0.01 s", "1 s of the soft cantilever"),
+    ("000-table1", "stiff flying rod, pliant, error control", "stiff flying rod, Newmark, step 0.01 s", "1 s of the stiff flying rod"),
+    ("000-table1", "soft flying rod, pliant, error control", "soft flying rod, Newmark, step 0.01 s", "1 s of the soft flying rod"),
+)  # fmt: skip
+
+
+def _in_short(papers: tuple[Paper, ...], results: dict[str, Any]) -> str:
+    """The times that are quoted elsewhere, with errors, beside the best printed ones."""
+    from .running import measured
+
+    known = {e.key: e for paper in papers for e in paper.experiments}
+    rows = []
+    for key, name, best, what in SHORT:
+        record = results["experiments"].get(key)
+        if record is None:
+            continue
+        m = measured(record)[name]
+        numbers = {number.name: number for number in known[key].numbers}
+        printed = numbers[best or name]
+        unit = numbers[name].unit.removesuffix("/s")
+        shown = printed.shown.split(" (")[0] or f"{printed.printed:g} {unit}"
+        rows.append(
+            [
+                f"[{key.split('-')[0]}]",
+                what,
+                f"{short(m.value, 2)} {unit}",
+                f"{short(m.error or 0.0, 1)} {m.error_unit}",
+                shown,
+            ]
+        )
+    return _table(["", "what", "pliant", "its error", "printed, the paper's best"], rows)
+
+
 def index_page(papers: tuple[Paper, ...], results: dict[str, Any]) -> str:
     """The page that lists the papers."""
     rows = [
@@ -173,6 +218,12 @@ def index_page(papers: tuple[Paper, ...], results: dict[str, Any]) -> str:
             machine(results),
             "",
             _table(["paper", "experiments", "methods", "verdicts"], rows),
+            "",
+            "## Times in short",
+            "",
+            "With default tolerances. The motions are pliant's, as the papers print their inputs in figures only; more on the pages of the papers.",
+            "",
+            _in_short(papers, results),
             "",
             "## All experiments",
             "",

@@ -126,8 +126,8 @@ def _fastest(system: System) -> float:
 def stability(quick: bool) -> Outcome:
     """A step of 0.1 s for moduli times 0.01 to 100."""
     module = gallery.load("cantilever_swing")
-    rows, completed = [], {}
-    speeds = []
+    rows, speeds = [], []
+    completed: dict[tuple[bool, str], list[bool]] = {}
     for factor in FACTORS:
         cells = []
         for gentle in (True, False):

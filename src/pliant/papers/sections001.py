@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def _errors() -> dict[int, tuple[Any, float]]:
 
 def accuracy(quick: bool) -> Outcome:
     """Figure 5, and the accuracy of figure 6."""
-    from ..viz.style import legend, panels
+    from ..viz.style import panels
 
     beam, rod, found = _beam(), _continuous(), _errors()
     X = np.linspace(0, 1, 41)
@@ -51,16 +51,13 @@ def accuracy(quick: bool) -> Outcome:
     exact = rod.positions("rod.tip")
     for ax, n in zip(axes[1:], (1, 5, 10)):
         run = found[n][0]
-        ax.plot(
-            run.t, [run.system.strain("rod", q, [0.5 / n])[0, 2] for q in run.q], label="curvature of the first section"
-        )
+        ax.plot(run.t, [run.system.strain("rod", q, [0.5 / n])[0, 2] for q in run.q], label="_")
         error = 100 * np.linalg.norm(run.positions("rod.tip") - exact, axis=1) / beam.LENGTH
         twin = ax.twinx()
         twin.plot(run.t, error, "r.", ms=2)
         twin.set_ylabel("error of the tip [% of L]", color="r")
         twin.grid(False)
-        ax.set(xlabel="t [s]", ylabel="[rad/m]", title=f"{n} section{'s' if n > 1 else ''}")
-    legend(axes[1])
+        ax.set(xlabel="t [s]", ylabel="[rad/m]", title=f"{n} section{'s' if n > 1 else ''}: curvature of the first")
     values = {
         "mean error of the tip, 1 section": Measured(100 * found[1][1]),
         "mean error of the tip, 5 sections": Measured(100 * found[5][1]),
@@ -188,20 +185,15 @@ def octopus(quick: bool) -> Outcome:
     for name, (_printed, _shown) in PRINTED.items():
         best = module.move(cone, name, step=0.005)
         converged = module.move(paper, name, rtol=1e-6, atol=1e-7)
-        own, run = cpu(lambda: module.move(paper, name), 3)  # noqa: B023
+        own, run = cpu(partial(module.move, paper, name), 3)
         start = solve_statics(paper)
-        short_run = 0.02 if quick else 0.1
-
-        def explicit() -> Any:
-            return simulate(
-                paper, short_run, u=module.MOTIONS[name], start=start, method="rk45", rtol=1e-3, solver="tree"
-            )
-
-        slow, other = cpu(explicit, 2)
-        there = simulate(paper, short_run, u=module.MOTIONS[name], start=start, rtol=1e-7, atol=1e-8, output=other.t)
+        span = 0.02 if quick else 0.1
+        how = {"u": module.MOTIONS[name], "start": start}
+        slow, other = cpu(partial(simulate, paper, span, method="rk45", rtol=1e-3, solver="tree", **how), 2)
+        there = simulate(paper, span, rtol=1e-7, atol=1e-8, output=other.t, **how)
         off = float(np.linalg.norm(other.positions("tip") - there.positions("tip"), axis=1).max())
         error = float(np.linalg.norm(run.positions("tip") - converged.positions("tip"), axis=1).max())
-        values[f"{name}, explicit, articulated body, per simulated second"] = Measured(slow / short_run, off)
+        values[f"{name}, explicit, articulated body, per simulated second"] = Measured(slow / span, off)
         values[f"{name}, pliant's default, per simulated second"] = Measured(own / 4, error)
         apart = (
             np.mean([np.linalg.norm(converged.positions(f) - best.positions(f), axis=1) for f in frames], axis=0)
@@ -212,7 +204,7 @@ def octopus(quick: bool) -> Outcome:
                 name,
                 f"{100 * apart.mean():.1f} %",
                 f"{100 * apart.max():.1f} %",
-                f"{other.statistics.steps / short_run:.0f}",
+                f"{other.statistics.steps / span:.0f}",
             )
         )
         runs[name] = best
