@@ -90,6 +90,40 @@ def test_an_obstacle_that_moves():
     transposed(run, 0)
 
 
+def rails() -> pl.System:
+    """A soft rod that lies across another one and slides on a third, on slides of its own."""
+    robot = pl.Robot("rails", gravity=(0.3, 1.5, -G))
+    soft = {"section": pl.Circle(0.01), "material": SILICONE, "strains": pl.Strains(bending=1, torsion=0), "points": 5}
+    for k, x in enumerate((-0.05, 0.05)):
+        robot.add_rod(f"rail {k}", offset=pl.translate(-0.1, x, 0), length=0.2, **soft)
+    hub = robot.add_body("hub", joint=pl.Free(), shape=pl.Sphere(0.01), mass=0.2)
+    place = pl.translate(0.002, -0.1, 0.022) @ pl.rotate("z", np.pi / 2 + 0.1) @ pl.rotate("y", 0.01)
+    robot.add_rod("top", parent=hub, offset=place, length=0.2, **soft)
+    robot.add_contact("slides", "top", "rail 0", stiffness=2e4, friction=0.2, damping=1.0, stiction=1e-5)
+    robot.add_contact("sticks", "top", "rail 1", stiffness=2e4, friction=0.9, stiction=1e-3)
+    robot.add_wrench("push", hub, force=(0.2, 0.5, 0))
+    return robot.compile()
+
+
+def test_rods_that_hold_each_other():
+    system = rails()
+    v = np.zeros(system.nv)
+    v[system.v_slice("hub")][:6] = (0.1, 0.05, 0.3, 0.05, 0.2, -0.02)
+    q = system.neutral()
+    q[system.coordinate_names.index("hub.z")] = -2.6e-3
+    U = np.linspace(0.5, 1.0, 8)[:, None]
+    run = pl.rollout(system, U, step=1e-3, start=q, velocity=v)
+    slots = run.remembered[-1][4 * len(system.loads["contact"].point) :].reshape(-1, 5)
+    bent = np.linalg.norm(slots[slots[:, 4] > 0, :3], axis=1)
+    assert len(bent) >= 2
+    assert bent.min() > 0
+    names = ("hub.mass", "slides.friction", "sticks.friction", "sticks.stiffness")
+    cost = pl.Reach("hub", (2e-3, 1e-3, -1e-3), at="all")
+    found = errors(system, U, cost, start=q, velocity=v, parameters=names, step=1e-3, steps={**SMALL, "start": 1e-7})
+    assert max(found.values()) < 1e-7, found
+    transposed(run, 0)
+
+
 def transposed(run: pl.Rollout, seed: int) -> None:
     """Forward and reverse mode, and maps of all steps one after the other, give the same."""
     system, rng = run.system, np.random.default_rng(seed)
@@ -321,7 +355,7 @@ def test_what_is_not_known_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="remembered"):
         run.push(remembered=np.zeros(3))
     family = next(f for f in system._assembly.loading.working if f.name == "contact")
-    monkeypatch.setattr(type(family), "_knows", lambda self, task: False)
+    monkeypatch.setattr(type(family), "knows_memory", lambda self, tables: False)
     for ask in (lambda: run.gradient(pl.Reach("arm.tip", (0, 0, 0))), run.maps, lambda: run.push(u=[[1.0]])):
         with pytest.raises(ValueError, match="contact remember"):
             ask()

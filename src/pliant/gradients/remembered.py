@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..kernels.loads.units import MEMORY
 from ..system import System
 
 __all__ = ["known_memory"]
@@ -16,10 +15,10 @@ def known_memory(system: System) -> None:
     silent = [
         family.name
         for family in loading.working
-        if family.memory(loading.tables[family.name]) and not family._knows(MEMORY)
+        if family.memory(loading.tables[family.name]) and not family.knows_memory(loading.tables[family.name])
     ]
     if silent:
         raise ValueError(
             f"{system.name!r} has no derivatives of motions: {', '.join(silent)} remember what has happened (internal variables), and their kernels do not know "
-            "the task MEMORY, which says how that changes. Take them out of the robot, or use differences."
+            "for all of it how that changes (the task MEMORY). Take them out of the robot (contact: stiction=0), or use differences."
         )

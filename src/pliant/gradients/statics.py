@@ -151,6 +151,7 @@ class StaticAdjoint:
         q, u, tau, given = at_rest(system, state, None, None)
         given = strained(system, state, q, u, given)
         self.q, self._u, self._tau, self._given = q, u, tau, given
+        self._begun = len(state.before) == system.nz  # whether it is known from where what sticks is strained
         zero = np.zeros(system.nv)
         K = residual_tangent(system, (q, zero, zero, u, tau), (1.0, 0.0, 0.0), given)
         self._held = held = _held(system, u)
@@ -192,6 +193,11 @@ class StaticAdjoint:
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
+        if self._given.memory is not None and not self._begun and self.system.sticks(self._given.memory):
+            raise ValueError(
+                f"the derivative of an equilibrium by {name!r} is not known where friction sticks, or loads remember otherwise: what they remember depends on it "
+                "too. Derivatives by inputs, forces and prescribed motion are; contact with stiction=0 remembers nothing."
+            )
         return derivative(self.system, name, *self._tables, self.replayed, direct)
 
 

@@ -23,6 +23,7 @@ from ..solve.statics import ABSURD, newton_options, solve_statics
 from ..system import FrameLike, Reference, System
 from ..system.dynamics import static_storage
 from ..system.kinematics import fill_jacobians
+from ..system.laws import refuse_memory
 from ..system.many import one_shape, run_many, slopes_many
 from .items import Count, beyond, input_rows, not_finite, parameter_rows, rows, start_rows
 from .robots import Robots, grouped
@@ -47,9 +48,8 @@ class Wanted(NamedTuple):
 
     def direct(self, system: System) -> bool:
         """Whether the kernel alone can find them."""
-        return (
-            self.load_steps is None and not self.motion and not system.loop_rows and not system.told and not system.nz
-        )
+        plain = not (system.loop_rows or system.told or system.nz)
+        return self.load_steps is None and not self.motion and plain
 
 
 def potentials(systems: list[System], u: Array, tau: Array) -> NDArray[np.bool_]:
@@ -154,6 +154,7 @@ def static_jacobians(
 ) -> Task:
     """See `Batch.static_jacobians`."""
     choice("reference", reference, ("body", "world"))
+    refuse_memory(system, "static_jacobians")
     count = Count()
     Q, U = rows("q", q, (system.nq,), count), input_rows(system, u, count)
     T = rows("tau", tau, (system.nv,), count, np.zeros(system.nv))

@@ -181,7 +181,7 @@ class Obstacle:
 
     Parameters
     ----------
-    shape : HalfSpace, Sphere, Cylinder or Box
+    shape : HalfSpace, HeightField, Sphere, Cylinder, Box, Capsule, Ellipsoid, Hull or Mesh
     parent : Frame
         What it is fixed to.
     pose : Pose
@@ -199,10 +199,12 @@ class Obstacle:
         """Check the shape."""
         distance = self.shape.distance() if isinstance(self.shape, Shape) else None
         if distance is None:
-            raise TypeError(f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, Sphere, Cylinder or Box.")
+            raise TypeError(
+                f"shape = {self.shape!r} cannot be an obstacle; use HalfSpace, HeightField, Sphere, Cylinder, Box, Capsule, Ellipsoid, Hull or Mesh."
+            )
         object.__setattr__(self, "inside", flag("inside", self.inside))
-        if self.inside and distance.primitive == "half-space":
-            raise ValueError("inside=True makes no sense for a half-space; turn it over instead.")
+        if self.inside and distance.primitive in ("half-space", "field"):
+            raise ValueError("inside=True makes no sense for a half-space or a field; turn it over instead.")
         if self.inside and not distance.cavity:
             raise ValueError(
                 f"inside=True is not allowed: {self.shape!r} cannot be a cavity; use Sphere, Cylinder or Box."
@@ -216,10 +218,10 @@ class Contact:
     Parameters
     ----------
     link : str
-        A rod (spheres of its local radius at its computational points; capsules against another rod) or a body with a
-        shape (a sphere, or the corners of a box, or points on the rims of a cylinder).
+        A rod (spheres of its local radius at its computational points, with `per_length` all along; capsules against another rod) or a body with a
+        shape (a sphere; corners, and against edges of others edges; points on the rims of a cylinder).
     other : str
-        An obstacle, or a rod (also the same one: self-contact).
+        An obstacle, a body, or a rod (also the same one: self-contact).
     stiffness : float
         k of the normal force ``k δᵖ`` [N/mᵖ], for each point.
     exponent : float
@@ -231,12 +233,15 @@ class Contact:
     slip_speed : float
         Speed v₀ [m/s] that smooths friction where it does not stick; where it does, the bristle is damped with the time stiction/v₀.
     stiction : float
-        How far [m] a point that touches an obstacle is displaced before it slips: below μ times the normal force it holds as a spring, without creep.
-        0: friction ``v/√(v² + v₀²)`` that is smooth and vanishes at rest. Between rods it is always of that kind.
+        How far [m] what touches is displaced before it slips: below μ times the normal force it holds as a spring, without creep.
+        0: friction ``v/√(v² + v₀²)`` that is smooth and vanishes at rest.
     restitution : float, optional
-        Ratio of the speeds after and before an impact with an obstacle, 0 to 1, instead of `damping`; impacts slower than v₀ are damped as those of v₀.
+        Ratio of the speeds after and before an impact, 0 to 1, instead of `damping`; impacts slower than v₀ are damped as those of v₀.
     per_length : bool
-        Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points.
+        Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points: the rod touches all along.
+    spacing : float, optional
+        With per_length, the distance [m] between the spheres along the rod that make up the integral. Left out: the computational points, or, where these are further apart than a quarter of the rod's radius and that of what it touches (zero for a sharp
+        edge) together, an eighth of the rod's radius. Larger than the distance of the computational points: these.
     """
 
     link: str
@@ -249,10 +254,11 @@ class Contact:
     per_length: bool = False
     stiction: float = 1e-6
     restitution: float | None = None
+    spacing: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
-        checked = {
+        checked: dict[str, Any] = {
             "stiffness": positive("stiffness", self.stiffness),
             "exponent": interval("exponent", self.exponent, 1.0, 10.0, hint="1 is a linear spring, 1.5 Hertz' law."),
             "damping": non_negative("damping", self.damping, unit="s/m"),
@@ -261,6 +267,12 @@ class Contact:
             "per_length": flag("per_length", self.per_length),
             "stiction": non_negative("stiction", self.stiction, unit="m", hint="0 for friction that vanishes at rest."),
         }
+        if self.spacing is not None:
+            checked["spacing"] = positive("spacing", self.spacing, unit="m")
+            if not checked["per_length"]:
+                raise ValueError(
+                    f"spacing = {self.spacing!r} is for per_length=True: without it the stiffness is that of each computational point."
+                )
         if self.restitution is not None:
             checked["restitution"] = interval("restitution", self.restitution, 0.0, 1.0, hint="1 is an elastic impact.")
             if checked["damping"]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .bearings import Backlash, JointFriction, JointSpring, add_backlash, add_friction, add_spring
+from .contacts import add_contacts
 from .cost import check_robot
-from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stop, add_stress, add_tendon, check_line
+from .driven import (
+    add_active_strain,
+    add_chamber,
+    add_motion,
+    add_motor,
+    add_push_rod,
+    add_stop,
+    add_stress,
+    add_tendon,
+    check_line,
+)
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
@@ -20,6 +32,7 @@ from .loops import Coupling, Loop, add_coupling, add_loop, closing_text
 from .magnetics import Coil, Magnet, add_coil, add_magnet, feels_field
 from .parameters import Parameter, Parameters, parameters_of, revised
 from .pose import PoseLike, as_pose
+from .rods.laws import Law
 from .rods.sections import Material, Section
 from .rods.strains import STRAIN_NAMES, Strains
 from .shapes import Inertia, Shape
@@ -49,8 +62,10 @@ _NAMED = (
     "tendons",
     "motors",
     "stops",
+    "bearings",
     "motions",
     "stresses",
+    "active_strains",
     "wrenches",
     "dipoles",
     "sources",
@@ -96,8 +111,10 @@ class Robot:
         self.tendons: dict[str, Tendon] = {}
         self.motors: dict[str, Motor] = {}
         self.stops: dict[str, Stop] = {}
+        self.bearings: dict[str, JointFriction | JointSpring | Backlash] = {}
         self.motions: dict[str, PrescribedMotion] = {}
         self.stresses: dict[str, InternalStress] = {}
+        self.active_strains: dict[str, ActiveStrain] = {}
         self.wrenches: dict[str, PointWrench | DistributedWrench] = {}
         self.dipoles: dict[str, Dipole] = {}
         self.sources: dict[str, Magnet | Coil] = {}
@@ -114,10 +131,12 @@ class Robot:
 
     add_tendon, add_push_rod, add_chamber = add_tendon, add_push_rod, add_chamber
     add_stress, add_motor, add_stop, add_motion = add_stress, add_motor, add_stop, add_motion
+    add_active_strain = add_active_strain
+    add_friction, add_spring, add_backlash = add_friction, add_spring, add_backlash
     add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
     add_magnet, add_coil = add_magnet, add_coil
     set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics
-    add_obstacle, add_contact = add_obstacle, add_contact
+    add_obstacle, add_contact, add_contacts = add_obstacle, add_contact, add_contacts
     add_load, add_loop, add_coupling = add_load, add_loop, add_coupling
     add_tubes = add_tubes
 
@@ -143,6 +162,7 @@ class Robot:
         magnus: Literal[2, 4] = 4,
         collocation: bool = False,
         integration: Literal["magnus", "spectral"] = "magnus",
+        law: Law | Sequence[Law] | None = None,
     ) -> Link:
         """Add a soft rod.
 
@@ -155,7 +175,7 @@ class Robot:
         strains : Strains
             Which strains are free, with their bases.
         section, material : Section, Material, optional
-            Cross-section and material; or give the densities below directly.
+            Cross-section and material (of a `Composite` each part has its own); or give the densities below directly.
         stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
             Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
             follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should
@@ -173,6 +193,8 @@ class Robot:
         integration : "magnus" or "spectral"
             How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
             with quaternions over each element, as [000] does.
+        law : Law or sequence of Law, optional
+            How stress follows from strain (docs/laws.md), in place of linear elasticity; laws add up. The damping acts beside them.
         parent : Link, Frame or str, optional
             What it hangs on: a link (a rod's tip, a body's frame), a frame such as ``arm.at(0.3)``, or a name. World
             if left out.
@@ -212,6 +234,7 @@ class Robot:
                 magnus=magnus,
                 collocation=collocation,
                 integration=integration,
+                law=law,  # type: ignore[arg-type]
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"rod {name!r}: {error}") from None
@@ -545,12 +568,13 @@ def _body_inertia(
 ) -> Inertia | None:
     """Inertia of a body from what was given of it; None for a massless body."""
     if shape is not None and not isinstance(shape, Shape):
-        raise TypeError(f"shape = {shape!r} must be a Box, Cylinder, Sphere or Ellipsoid.")
+        raise TypeError(f"shape = {shape!r} must be a Box, Capsule, Cylinder, Sphere, Ellipsoid, Hull or Mesh.")
     if isinstance(inertia, Inertia):
         if mass is not None or density is not None or com is not None:
             raise ValueError("an Inertia holds mass and centre of mass already; leave out mass, density and com.")
         return inertia
-    centre = np.zeros(3) if com is None else vector("com", com, (3,), hint="In the body frame, in metres.")
+    own = np.zeros(3) if shape is None else shape.centroid
+    centre = own if com is None else vector("com", com, (3,), hint="In the body frame, in metres.")
     if shape is not None and inertia is None:
         if mass is None and density is None:
             raise ValueError("a shape needs mass [kg] or density [kg/m³] to have an inertia.")

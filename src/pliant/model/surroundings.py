@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from numpy.typing import ArrayLike
 
+from .contacts import check_pair
 from .fluid import Fluid, Hydrodynamics
-from .links import Body, Frame, Link, Rod
+from .links import Frame, Link
 from .loads import FIELD, Contact, Density, Dipole, DistributedWrench, Load, Obstacle, PointWrench
 from .magnetics import feels_field
 from .pose import PoseLike, as_pose
 from .shapes import Shape
 from .user import UserLoad
-from .validate import shown, unknown_name
+from .validate import shown
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -247,8 +248,9 @@ def add_contact(
     per_length: bool = False,
     stiction: float = 1e-6,
     restitution: float | None = None,
+    spacing: float | None = None,
 ) -> Contact:
-    """Let a link touch an obstacle, a rod touch another rod, or a rod touch itself; see `Contact`.
+    """Let a link touch an obstacle or another link, or a rod touch itself; see `Contact`.
 
     Parameters
     ----------
@@ -256,8 +258,8 @@ def add_contact(
     link : Link or str
         A rod, or a body with a shape.
     other : Link or str
-        The name of an obstacle, or a rod.
-    stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution
+        The name of an obstacle, or another link; the same rod for self-contact.
+    stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution, spacing
         See `Contact`.
 
     Examples
@@ -279,34 +281,27 @@ def add_contact(
     first = self.link(link.name if isinstance(link, Link) else link)
     second = other.name if isinstance(other, Link) else other
     if not isinstance(second, str):
-        raise TypeError(f"contact {name!r}: other = {shown(other)} must be a rod, or the name of an obstacle or a rod.")
-    rods = [entry.name for entry in self.links if entry.is_rod]
-    if second not in self.obstacles and second not in rods:
-        if any(entry.name == second for entry in self.links):
-            raise ValueError(
-                f"contact {name!r}: {second!r} is a rigid body; give it an obstacle of its shape with "
-                f"add_obstacle(..., parent={second!r}) and name that."
-            )
-        raise unknown_name("obstacle or rod", str(second), [*self.obstacles, *rods])
-    if isinstance(first.content, Body):
-        shape = first.content.shape
-        if shape is None or not shape.contact_points():
-            raise ValueError(
-                f"contact {name!r}: body {first.name!r} has {'no shape' if shape is None else repr(shape)}; contact "
-                "needs a Sphere, Box or Cylinder, or another shape with contact_points()."
-            )
-        if second in rods:
-            raise ValueError(
-                f"contact {name!r}: name the rod first: add_contact(..., {second!r}, an obstacle on {first.name!r})."
-            )
-    rod_without_size = [entry for entry in (first.name, second) if entry in rods and _section(self.link(entry)) is None]
-    if rod_without_size:
-        raise ValueError(f"contact {name!r}: rod {rod_without_size[0]!r} has no section, so no radius; give it one.")
-    if per_length and second in rods:
-        raise ValueError(f"contact {name!r}: per_length is for contact with obstacles.")
+        raise TypeError(
+            f"contact {name!r}: other = {shown(other)} must be a link, or the name of an obstacle or a link."
+        )
+    check_pair(self, name, first, second)
+    if per_length and not first.is_rod and not any(entry.name == second and entry.is_rod for entry in self.links):
+        raise ValueError(f"contact {name!r}: per_length is for rods; the stiffness of a body is that of each point.")
+    if per_length and first.is_rod and second not in self.obstacles and self.link(second).is_rod:
+        raise ValueError(f"contact {name!r}: per_length is for contact with obstacles and bodies.")
     try:
         self.contacts[name] = Contact(
-            first.name, second, stiffness, exponent, damping, friction, slip_speed, per_length, stiction, restitution
+            first.name,
+            second,
+            stiffness,
+            exponent,
+            damping,
+            friction,
+            slip_speed,
+            per_length,
+            stiction,
+            restitution,
+            spacing,
         )
     except (TypeError, ValueError) as error:
         raise type(error)(f"contact {name!r}: {error}") from None
@@ -426,7 +421,3 @@ def _rod(self: Robot, kind: str, name: str, rod: Link | str) -> Link:
     if not link.is_rod:
         raise TypeError(f"{kind} {name!r}: {link.name!r} is a rigid body, not a rod.")
     return link
-
-
-def _section(link: Link) -> Any:
-    return link.content.section if isinstance(link.content, Rod) else None

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels import engine, slots
-from ..kernels.loads.contact import T_CONTACT, T_FIRST, T_FORCE, T_GAP, T_NORMAL, T_POINT, T_SECOND, TABLE_WIDTH
+from ..kernels.loads.contact import (
+    C_FIRST,
+    C_TURNED,
+    T_CONTACT,
+    T_FIRST,
+    T_FORCE,
+    T_GAP,
+    T_NORMAL,
+    T_POINT,
+    T_SECOND,
+    T_WEIGHT,
+    TABLE_WIDTH,
+    Contact,
+)
 from .core import Array
 from .workspace import AS_DESCRIBED, Given
 
@@ -36,7 +49,7 @@ class Contacts:
     link : tuple of str
         The link that touches.
     other : tuple of str
-        What it touches: an obstacle, or a rod (the same one for contact with itself).
+        What it touches: an obstacle, a body, or a rod (the same one for contact with itself).
     point : ndarray (n, 3)
         Where the force acts, on the surface of the link, in world coordinates [m].
     gap : ndarray (n,)
@@ -125,14 +138,11 @@ def find_contacts(system: Core, q: Array, v: Array, within: float, given: Given 
     table, origin = contact_table(system, q, v, within, given) if pairs else (np.zeros((0, TABLE_WIDTH)), np.zeros(3))
     order = np.lexsort((table[:, T_SECOND], table[:, T_FIRST], table[:, T_CONTACT]))
     table = table[order]
+    faded = (table[:, T_SECOND] >= 0) & (table[:, T_GAP] < 0.0) & (table[:, T_WEIGHT] < 1e-9)
+    table = table[~faded]  # edges that meet at their ends are corners
     names = list(pairs)
     own = [names[int(k)] for k in table[:, T_CONTACT]]
-    # two rods in the order of their points: turn round where that is not the order of the description
-    first = {names[int(law)]: (int(a), int(b)) for a, b, *_, law in system.contact.rods}
-    turned = np.array(
-        [name in first and not first[name][0] <= k < first[name][1] for name, k in zip(own, table[:, T_FIRST])],
-        dtype=bool,
-    )
+    turned = _turned(system.contact, table)
     sign = np.where(turned, -1.0, 1.0)[:, None]
     normal, force = sign * table[:, T_NORMAL : T_NORMAL + 3], sign * table[:, T_FORCE : T_FORCE + 3]
     size = np.einsum("ki,ki->k", normal, force)
@@ -147,6 +157,21 @@ def find_contacts(system: Core, q: Array, v: Array, within: float, given: Given 
         friction=force - size[:, None] * normal,
         force=force,
     )
+
+
+def _turned(contact: Contact, table: Array) -> Array:
+    """Which rows (n,) have the second part of the description first."""
+    number, first = table[:, T_CONTACT].astype(int), table[:, T_FIRST].astype(int)
+    out = np.zeros(len(table), dtype=bool)
+    # two rods, or edges, in the order of their points: turn round where that is not the order of the description
+    for a, b, _c, _d, law in contact.rods:
+        own = (number == law) & (table[:, T_SECOND] >= 0)
+        out[own] = (first[own] < a) | (first[own] >= b)
+    alone = np.flatnonzero(table[:, T_SECOND] < 0)
+    if len(alone):
+        rows = np.searchsorted(contact.touch[:, C_FIRST], first[alone], side="right") - 1
+        out[alone] = contact.touch[rows, C_TURNED] != 0
+    return out
 
 
 def contact_table(system: Core, q: Array, v: Array, within: float, given: Given = AS_DESCRIBED) -> tuple[Array, Array]:

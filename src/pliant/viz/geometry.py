@@ -19,7 +19,7 @@ from ..model.loads import FIELD, DistributedWrench, PointWrench
 from ..model.magnetics import Coil, feels_field
 from ..model.robot import Robot
 from ..model.routing import Along
-from ..model.shapes import Cylinder, HalfSpace, Mesh, Sphere
+from ..model.shapes import Cylinder, HalfSpace, Sphere, Triangles
 from ..model.validate import integer
 from ..system import System
 from .colors import BODY, FORCE, LOOP, OBSTACLE, RODS, Color
@@ -48,7 +48,7 @@ class Tube:
         """Where its stations are in the list of poses."""
         return slice(self.first, self.first + len(self.X))
 
-    def mesh(self, poses: Array) -> Mesh:
+    def mesh(self, poses: Array) -> Triangles:
         """Its surface for the poses (N, 4, 4) of a scene."""
         return self.skin.mesh(poses[self.span])
 
@@ -60,7 +60,7 @@ class Solid:
     name: str
     kind: Literal["body", "obstacle", "loop", "load"]
     pose: int
-    mesh: Mesh
+    mesh: Triangles
     color: Color
     opacity: float = 1.0
 
@@ -231,7 +231,7 @@ class _Builder:
                 mesh = self._skeleton(name, mark)
             else:
                 mesh = body.shape.mesh()
-                mesh = Mesh(mesh.vertices + (np.zeros(3) if body.inertia is None else body.inertia.com), mesh.faces)
+                mesh = Triangles(mesh.vertices + body.shape_origin, mesh.faces)
             out.append(Solid(name, "body", k, mesh, BODY))
         for name, obstacle in self.robot.obstacles.items():
             pose, offset = self.place(obstacle.parent)
@@ -258,7 +258,7 @@ class _Builder:
                 out.append(Solid(name, "load", pose, mesh.moved(offset), FORCE, 0.6))
         return out
 
-    def _skeleton(self, name: str, mark: float) -> Mesh:
+    def _skeleton(self, name: str, mark: float) -> Triangles:
         """A body without a shape: a small ball, and bars to where something is fixed to it."""
         ends = [place.offset.translation for place in places(self.robot) if place.link == name]
         ends += [
@@ -277,7 +277,7 @@ class _Builder:
                 meshes.append(bar.moved(turned))
         first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
         faces = np.vstack([mesh.faces + at for mesh, at in zip(meshes, first)])
-        return Mesh(np.vstack([mesh.vertices for mesh in meshes]), faces)
+        return Triangles(np.vstack([mesh.vertices for mesh in meshes]), faces)
 
     def cables(self) -> list[Cable]:
         """Tendons, push rods and chambers."""

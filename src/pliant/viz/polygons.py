@@ -48,8 +48,7 @@ class Scene:
                 new = self._tube(link.name, content, q)
             elif isinstance(content, Body) and content.shape is not None:
                 g = self.system.pose(link.name, q)
-                centre = content.inertia.com if content.inertia is not None else np.zeros(3)
-                new = g[:3, 3] + (_faces(content.shape, View(20, 6)) + centre) @ g[:3, :3].T
+                new = g[:3, 3] + (_faces(content.shape, View(20, 6)) + content.shape_origin) @ g[:3, :3].T
             else:
                 new = _NOTHING
             faces.append(new)

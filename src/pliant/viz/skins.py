@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.shapes.surface import Mesh, strip_faces
+from ..model.shapes.surface import Triangles, strip_faces
 
 __all__ = ["Skin", "skin"]
 
@@ -40,9 +40,9 @@ class Skin:
         g = poses[self.station]
         return g[:, :3, 3] + np.einsum("vij,vj->vi", g[:, :3, 1:3], self.offset)
 
-    def mesh(self, poses: Array) -> Mesh:
+    def mesh(self, poses: Array) -> Triangles:
         """The surface for the poses (n, 4, 4) of the stations."""
-        return Mesh(self.vertices(poses), self.faces)
+        return Triangles(self.vertices(poses), self.faces)
 
 
 class _Patches:

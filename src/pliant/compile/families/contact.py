@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.loads import shapes
+from ...kernels.loads.bristles import PLACES, SLOT
 from ...kernels.loads.contact import (
     BALL_HALF,
     BALL_RADIUS,
+    C_END,
+    C_FIRST,
     C_LAW,
+    C_SHAPE,
     LAW_DAMPING,
     LAW_FRICTION,
     LAW_RESTITUTION,
     LAW_SPEED,
-    LAW_STICTION,
     REMEMBERED,
     SHAPE_STEP,
     ContactSpace,
@@ -26,12 +28,12 @@ from ...kernels.loads.contact import (
 from ...kernels.loads.contact import Contact as Tables
 from ...kernels.loads.contact_unit import contacts
 from ...kernels.recursion.kinematics import step_poses
-from ...model.links import Body, Frame, Rod
+from ...model.links import Frame
 from ...model.loads import Contact, Obstacle
-from ...model.pose import Pose
 from ...model.robot import Robot
-from ..family import Family, against_world
-from ..places import Places, as_rows
+from ..family import Family
+from ..places import Places
+from ..touching import Touching, remember
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -39,15 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["CONTACT"]
 
 Array = NDArray[np.float64]
-
-
-def _shape_row(obstacle: Obstacle) -> tuple[int, Pose, list[float]]:
-    """Primitive, its frame in that of the shape, and its sizes and rounding."""
-    distance = obstacle.shape.distance()
-    assert distance is not None  # checked by the obstacle
-    size = np.zeros(4)
-    size[: len(distance.size)], size[3] = distance.size, distance.rounding
-    return int(shapes.PRIMITIVES[distance.primitive]), distance.pose, size.tolist()
 
 
 def impact_damping(e: float) -> float:
@@ -70,104 +63,6 @@ def impact_damping(e: float) -> float:
     return float(brentq(gap, low, high, xtol=1e-15, rtol=1e-14))
 
 
-def _body_points(body: Body) -> list[tuple[Array, float]]:
-    """Contact spheres of a body's shape, in its frame: centre and radius."""
-    assert body.shape is not None
-    centre = np.zeros(3) if body.inertia is None else np.asarray(body.inertia.com)
-    return [(centre + point, radius) for point, radius in body.shape.contact_points()]
-
-
-class _Builder:
-    """Collects contact points, obstacles and pairs."""
-
-    def __init__(self, places: Places) -> None:
-        self.places = places
-        self.point: list[list[int]] = []
-        self.ball: list[list[float]] = []
-        self.capsules: dict[str, tuple[int, int]] = {}
-        self.owner: list[tuple[str, float]] = []  # rod and arc length of a capsule
-        self.touch: list[list[int]] = []
-        self.rods: list[list[int]] = []
-        self.laws: list[list[float]] = []
-
-    def spheres(self, pair: Contact) -> tuple[int, int]:
-        """Contact points of a link against an obstacle."""
-        first = len(self.point)
-        link = self.places.robot.link(pair.link)
-        anchors = self.places.anchors[pair.link]
-        if isinstance(link.content, Rod):
-            grid = self.places.grids[pair.link]
-            assert link.content.section is not None
-            radius = link.content.section.extent(grid.X)
-            scale = grid.weights * link.content.length if pair.per_length else np.ones(len(grid.X))
-            spots = [(a, np.zeros(3), r, s) for a, r, s in zip(anchors, radius, scale) if s > 0]
-        else:
-            spots = [(anchors[0], c, r, 1.0) for c, r in _body_points(link.content)]
-        for anchor, centre, r, s in spots:
-            if anchor.step >= 0:
-                p = anchor.offset.rotation @ centre + anchor.offset.translation
-                self.point.append([anchor.step])
-                self.ball.append([*p, float(r), 0.0, float(s)])
-                self.owner.append(("", 0.0))
-        return first, len(self.point)
-
-    def capsule_range(self, rod: str) -> tuple[int, int]:
-        """Capsules of a rod, each around a computational point and half way to its neighbours."""
-        if rod in self.capsules:
-            return self.capsules[rod]
-        first = len(self.point)
-        _link, content, grid = self.places.rod(rod)
-        assert content.section is not None
-        middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * content.length
-        radius = content.section.extent(grid.X)
-        for i, anchor in enumerate(self.places.anchors[rod]):
-            if anchor.step < 0:
-                continue
-            s = grid.X[i] * content.length
-            centre = anchor.offset.rotation @ [0.5 * (middle[i] + middle[i + 1]) - s, 0.0, 0.0]
-            self.point.append([anchor.step])
-            half = 0.5 * (middle[i + 1] - middle[i])
-            self.ball.append([*(centre + anchor.offset.translation), float(radius[i]), half, 1.0])
-            self.owner.append((rod, float(0.5 * (middle[i] + middle[i + 1]))))
-        self.capsules[rod] = first, len(self.point)
-        return self.capsules[rod]
-
-    def tables(self) -> Tables:
-        """Go through all contacts; the finished tables."""
-        robot = self.places.robot
-        names = list(robot.obstacles)
-        shape, place = [], []
-        for obstacle in robot.obstacles.values():
-            kind, turned, size = _shape_row(obstacle)
-            anchor = self.places.anchor(obstacle.parent).then(obstacle.pose @ turned)
-            shape.append([kind, anchor.step, int(obstacle.inside)])
-            place.append([*anchor.offset.rotation.ravel(), *anchor.offset.translation, *size])
-        for k, pair in enumerate(robot.contacts.values()):
-            law = [pair.stiffness, pair.exponent, pair.damping, pair.friction, pair.slip_speed, pair.stiction]
-            self.laws.append([*law, -1.0 if pair.restitution is None else impact_damping(pair.restitution)])
-            if pair.other in robot.obstacles:
-                self.touch.append([*self.spheres(pair), names.index(pair.other), k])
-            else:
-                self.rods.append([*self.capsule_range(pair.link), *self.capsule_range(pair.other), k])
-        skip = np.zeros((len(self.point) if self.rods else 0,) * 2, dtype=np.int64)
-        for i in range(len(skip)):
-            for j in range(len(skip)):
-                same = self.owner[i][0] == self.owner[j][0] != ""
-                gap = abs(self.owner[i][1] - self.owner[j][1]) - self.ball[i][4] - self.ball[j][4]
-                skip[i, j] = int(same and gap < 2.0 * (self.ball[i][3] + self.ball[j][3]))
-        return Tables(
-            point=as_rows(self.point, 1, np.int64),
-            ball=as_rows(self.ball, 6),
-            shape=as_rows(shape, 3, np.int64),
-            place=as_rows(place, 16),
-            touch=as_rows(self.touch, 4, np.int64),
-            rods=as_rows(self.rods, 5, np.int64),
-            skip=skip,
-            law=as_rows(self.laws, 7),
-            first=np.array([-1], dtype=np.int64),
-        )
-
-
 class _Contact(Family):
     name = "contact"
     unit = contacts
@@ -178,21 +73,22 @@ class _Contact(Family):
         return [obstacle.parent for obstacle in robot.obstacles.values()]
 
     def tables(self, places: Places, inputs: Sequence[str]) -> Tables:
-        return _Builder(places).tables()
+        return Touching(places).tables(impact_damping)
 
     def settle(self, model: Model) -> None:
         """Capsules of rods that overlap in the neutral configuration never touch: they are joined there."""
         contact = model.loads[self.name]
-        if not len(contact.rods):
+        if not len(contact.skip):
             return
         pose = np.empty((len(model.work.state), 12))
         step_poses(*model.packed, model.neutral(), pose)
-        own = pose[contact.point[:, 0]]
+        own = pose[contact.point[: len(contact.skip), 0]]
         R = own[:, :9].reshape(-1, 3, 3)
-        centre = own[:, 9:] + np.einsum("kij,kj->ki", R, contact.ball[:, :BALL_RADIUS])
-        reach = contact.ball[:, BALL_RADIUS]
+        ball = contact.ball[: len(contact.skip)]
+        centre = own[:, 9:] + np.einsum("kij,kj->ki", R, ball[:, :BALL_RADIUS])
+        reach = ball[:, BALL_RADIUS]
         s = np.linspace(-1, 1, 9)
-        line = centre[:, None] + s[:, None] * (R[:, :, 0] * contact.ball[:, BALL_HALF : BALL_HALF + 1])[:, None]
+        line = centre[:, None] + s[:, None] * (R[:, :, 0] * ball[:, BALL_HALF : BALL_HALF + 1])[:, None]
         for i in range(len(line)):
             gap = np.linalg.norm(line[i][None, :, None] - line[:, None], axis=-1).min(axis=(1, 2))
             contact.skip[i, gap < reach[i] + reach] = 1
@@ -207,25 +103,43 @@ class _Contact(Family):
         return bool(np.any(tables.law[:, LAW_DAMPING:LAW_SPEED]) or np.any(tables.law[:, LAW_RESTITUTION] >= 0))
 
     def couples(self, tables: Tables) -> str:
-        pairs = len(tables.rods) or np.any(tables.shape[:, SHAPE_STEP] >= 0)
-        return "contact between its parts may connect them" if pairs else ""
+        return "contact between its parts may connect them" if np.any(self.between(tables)[:, 1] >= 0) else ""
 
     def between(self, tables: Tables) -> NDArray[np.int64]:
-        return against_world(self.steps(tables))
+        pairs = {(-1, -1)}
+        step = tables.point[:, 0]
+        for row in tables.touch:
+            pairs |= {(int(i), int(tables.shape[row[C_SHAPE], SHAPE_STEP])) for i in step[row[C_FIRST] : row[C_END]]}
+        for a, b, c, d, _law in tables.rods:
+            own, other = set(step[a:b].tolist()), set(step[c:d].tolist())
+            pairs |= {(i, j) for i in own for j in other}
+        moving = [(max(pair), min(pair)) for pair in pairs if pair != (-1, -1)]
+        return np.array(moving, dtype=np.int64).reshape(-1, 2)
 
     def keeps_potential(self, tables: Tables) -> bool:
         return True  # damping vanishes at rest, and friction unless something touched before (`solve.statics` asks for that)
 
     def memory(self, tables: Tables) -> int:
-        laws = tables.law[tables.touch[:, C_LAW]] if len(tables.touch) else tables.law[:0]
-        sticks = (laws[:, LAW_FRICTION] > 0) & (laws[:, LAW_STICTION] > 0)
-        return REMEMBERED * len(tables.point) if np.any(sticks | (laws[:, LAW_RESTITUTION] >= 0)) else 0
+        laws = tables.law[tables.touch[:, C_LAW]]
+        slots = PLACES * SLOT * int(np.sum(tables.slot >= 0))
+        return REMEMBERED * len(tables.point) + slots if slots or np.any(remember(laws)) else 0
 
     def sticks(self, tables: Tables, memory: Array) -> bool:
-        return bool(np.any(memory[3::REMEMBERED] > 0) and np.any(tables.law[:, LAW_FRICTION] > 0))
+        own, pairs = self._split(tables, memory)
+        return bool((np.any(own[:, 3] > 0) or np.any(pairs[:, 3] > 0)) and np.any(tables.law[:, LAW_FRICTION] > 0))
 
     def smooth(self, tables: Tables) -> NDArray[np.bool_]:
-        return np.tile([True, True, True, False], self.memory(tables) // REMEMBERED)
+        own, pairs = self._split(tables, np.ones(self.memory(tables)))
+        own[:, 3] = pairs[:, 3:] = 0.0
+        return np.concatenate([own.ravel(), pairs.ravel()]) > 0
+
+    def steady(self, tables: Tables) -> NDArray[np.bool_]:
+        return ~self.smooth(tables)
+
+    def _split(self, tables: Tables, memory: Array) -> tuple[Array, Array]:
+        """Internal variables of points (n, 4) and of slots of capsules (m, 5)."""
+        n = REMEMBERED * len(tables.point) if len(memory) else 0
+        return memory[:n].reshape(-1, REMEMBERED).copy(), memory[n:].reshape(-1, SLOT).copy()
 
     def space(self, tables: Tables, nv: int, dtype: type = np.float64) -> ContactSpace:
         n = len(tables.point)

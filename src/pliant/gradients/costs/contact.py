@@ -8,7 +8,6 @@ import numpy as np
 
 from ...kernels.loads.contact import (
     BALL_RADIUS,
-    BALL_WEIGHT,
     C_END,
     C_FIRST,
     C_LAW,
@@ -18,6 +17,7 @@ from ...kernels.loads.contact import (
     LAW_STIFFNESS,
     SHAPE_STEP,
     T_CONTACT,
+    T_FADE,
     T_FIRST,
     T_GAP,
     T_NORMAL,
@@ -25,6 +25,7 @@ from ...kernels.loads.contact import (
     T_SECOND,
     T_SPEED,
     T_TURN,
+    T_WEIGHT,
     TABLE_WIDTH,
 )
 from ...model.validate import unknown_name
@@ -89,7 +90,8 @@ class Clearance(_OfContacts):
         points = sum(int(row[C_END] - row[C_FIRST]) for row in contact.touch if row[C_LAW] in own)
         for a, b, c, d, law in contact.rods:
             if law in own:
-                free = contact.skip[a:b, c:d] == 0
+                n = len(contact.skip)
+                free = contact.skip[a:b, c:d] == 0 if max(b, d) <= n else np.ones((b - a, d - c), dtype=bool)
                 points += int(np.triu(free, 1).sum() if a == c else free.sum())
         return points
 
@@ -147,11 +149,11 @@ class ContactForce(_OfContacts):
             for k, (q, v, table) in enumerate(zip(states.q, states.v, tables)):
                 columns = _columns_of(system, q, v)
                 for row in table:
-                    _force, slope, damp = _law(system, row)
+                    force, slope, damp = _law(system, row)
                     n, j = row[T_NORMAL : T_NORMAL + 3], entry[int(row[T_CONTACT])]
                     moved, changed = _relative(system, row, columns)
                     rate = row[T_TURN : T_TURN + 6] @ moved + n @ changed
-                    dq[k, j] -= slope * (n @ moved[3:]) + damp * rate
+                    dq[k, j] -= slope * (n @ moved[3:]) + damp * rate - force * (row[T_FADE : T_FADE + 6] @ moved)
                     dv[k, j] -= damp * (n @ moved[3:])
             return dq, dv, None
 
@@ -173,8 +175,7 @@ def _rows(system: System, q: Array, v: Array, within: float, own: list[int]) -> 
 def _law(system: System, row: Array) -> tuple[float, float, float]:
     """Normal force of a row that touches, its derivative by the depth, and minus that by the rate of the gap; see `kernels.loads.contact`."""
     law = system.contact.law[int(row[T_CONTACT])]
-    weight = system.contact.ball[int(row[T_FIRST]), BALL_WEIGHT] if row[T_SECOND] < 0 else 1.0
-    k, p, d = weight * law[LAW_STIFFNESS], law[LAW_EXPONENT], law[LAW_DAMPING]
+    k, p, d = row[T_WEIGHT] * law[LAW_STIFFNESS], law[LAW_EXPONENT], law[LAW_DAMPING]
     rate = 1.0 - d * float(row[T_NORMAL : T_NORMAL + 3] @ row[T_SPEED : T_SPEED + 3])
     if rate <= 0.0:
         return 0.0, 0.0, 0.0
@@ -201,7 +202,8 @@ def _steps(system: System, row: Array) -> tuple[int, int]:
     first = int(contact.point[int(row[T_FIRST]), 0])
     if row[T_SECOND] >= 0:
         return first, int(contact.point[int(row[T_SECOND]), 0])
-    touch = contact.touch[contact.touch[:, C_LAW] == int(row[T_CONTACT])][0]
+    own = (contact.touch[:, C_FIRST] <= row[T_FIRST]) & (row[T_FIRST] < contact.touch[:, C_END])
+    touch = contact.touch[own][0]
     return first, int(contact.shape[touch[C_SHAPE], SHAPE_STEP])
 
 

@@ -1,4 +1,4 @@
-"""Contact of points of the robot with obstacles, and between rods.
+"""Contact of points of the robot with obstacles and bodies, between rods, and between edges of bodies.
 
 A point is a sphere of the rod's local radius, for contact between rods a capsule along the rod's axis. The law is
 
@@ -7,8 +7,12 @@ A point is a sphere of the rod's local radius, for contact between rods a capsul
 
 with the penetration δ and the normal n. Friction is that of a bristle that sticks: y is its strain, ``(s + (τ + Δt) vₜ) / s₀`` cut off at length one,
 where s is how far it was bent the time Δt ago (`Work.memory`, `Work.lag`), vₜ the sliding velocity, s₀ the way it bends before it slips and ``τ = s₀/v₀`` a
-damping of the bristle alone. So what sticks does not creep, and slips where the tangential force passes μ fₙ. Between rods, which remember nothing,
-and without s₀, ``y = vₜ / √(|vₜ|² + v₀²)``, regularised at the speed v₀.
+damping of the bristle alone. So what sticks does not creep, and slips where the tangential force passes μ fₙ. Without s₀,
+``y = vₜ / √(|vₜ|² + v₀²)``, regularised at the speed v₀.
+
+Internal variables, from `Contact.first` on: four for each point (bent bristle s in the frame of the obstacle's step, speed of the impact), then, if rods
+touch each other, those of `bristles` for their capsules (five for each of a few slots: s in the frame of the second's step, speed of the impact, which
+capsule it is bent by).
 
 With a coefficient of restitution e the damping is ``d = c/v₁`` with the speed v₁ of the impact, which is remembered while it touches, and the c for which any sphere leaves
 with e v₁: ``c − ln(1 + c) + c e + ln(1 − c e) = 0``, from ∫ v dv/(1 + d v) = 0 over the impact.
@@ -37,6 +41,8 @@ from ..layout import (
     STATIC,
     VE,
 )
+from .bristles import clear_slots, put_slot, slot_of
+from .edges import closest, fade, fade_rate, slide_along
 from .law import (
     add_cross_terms,
     pair_columns,
@@ -47,7 +53,7 @@ from .law import (
     unit_vector,
     velocity_at,
 )
-from .shapes import distance
+from .surfaces import SHAPE_STEP, apart, distance_to
 from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES
 
 
@@ -58,11 +64,21 @@ class Contact(NamedTuple):
     ball: F2  # (points, 6) centre in the step's frame, radius, half length of the capsule along the step's x, weight
     shape: I2  # (shapes, 3) kind, step that it is fixed to (−1: the world), 1 if the robot is inside
     place: F2  # (shapes, 16) pose in the frame of its step, sizes
-    touch: I2  # (contacts, 4) first and end of a range of points, shape, law
-    rods: I2  # (pairs, 5) two ranges of points (the same for contact of a rod with itself), law
+    touch: I2  # (contacts, 5) first and end of a range of points, shape, law, 1 if the points are those of the second part of the contact
+    rods: I2  # (pairs, 5) two ranges of capsules (the same for contact of a rod with itself), of rods or of edges of bodies, law
+    slot: I1  # (points,) place of the internal variables of a capsule after `first`; −1 if it has none; empty without capsules that remember
     skip: I2  # (points, points) 1 for two capsules that never touch (neighbours along a rod, joined at rest); empty without rods
     law: F2  # (laws, 7) k, p, d, μ, v₀, s₀, c
     first: I1  # (1,) of the internal variables: four for each point, bent bristle in the frame of the obstacle's step, and the speed of the impact, minus the speed of approach if it does not touch; −1 if none
+    axis: F2  # (points, 4) direction of a capsule in the step's frame, and of an edge the length at its ends over which it fades (see `edges`), else 0
+    data: I2  # (shapes, 3) where the arrays of a mesh or a field begin, see `surfaces`
+    node: F2  # (boxes, 6) of meshes: lowest and highest corner
+    tree: I2  # (boxes, 3) the next box after all that is in this one, first triangle, number of triangles
+    triangle: F2  # (triangles, 30) see `meshes`
+    field: F2  # (nodes, 4) see `fields`
+    bound: F2  # (shapes, 4) a sphere around each shape, in the frame of its step; the radius is −1 if it has no end
+    reach: F2  # (contacts, 4) a sphere around the range of points, in the frame of the step of the first of them; −1 if they are on several
+    around: F2  # (pairs, 8) spheres around the two ranges of capsules, likewise
 
 
 class ContactSpace(NamedTuple):
@@ -72,11 +88,9 @@ class ContactSpace(NamedTuple):
     centre: F2  # (points, 3)
 
 
-C_FIRST, C_END, C_SHAPE, C_LAW = (np.int64(k) for k in range(4))
+C_FIRST, C_END, C_SHAPE, C_LAW, C_TURNED = (np.int64(k) for k in range(5))
 R_LAW = np.int64(4)
 BALL_RADIUS, BALL_HALF, BALL_WEIGHT = (np.int64(k) for k in (3, 4, 5))
-SHAPE_KIND, SHAPE_STEP, SHAPE_INSIDE = (np.int64(k) for k in range(3))
-PLACE_SIZE = np.int64(12)
 LAW_STIFFNESS, LAW_EXPONENT, LAW_DAMPING, LAW_FRICTION, LAW_SPEED, LAW_STICTION, LAW_RESTITUTION = (
     np.int64(k) for k in range(7)
 )
@@ -85,18 +99,13 @@ REMEMBERED = 4  # internal variables of a point
 # direction away from the second, the force on the first; of those that touch also the velocity of the first relative to the second
 # at the centre c (see `capsule_contact`), and the derivative (6,) of the rate of the gap by rotation and displacement of the first,
 # seen from the second, at constant velocities: what derivatives of the normal force need
-T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE, T_SPEED, T_TURN = (
-    np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10, 13, 16)
+# and the weight of the normal force with the derivative (6,) of its logarithm, which is not zero where an edge fades
+T_CONTACT, T_FIRST, T_SECOND, T_GAP, T_POINT, T_NORMAL, T_FORCE, T_SPEED, T_TURN, T_WEIGHT, T_FADE = (
+    np.int64(k) for k in (0, 1, 2, 3, 4, 7, 10, 13, 16, 22, 23)
 )
-TABLE_WIDTH = 22
+TABLE_WIDTH = 29
 N0, N9 = np.int64(0), np.int64(9)
 NOBODY = np.int64(-1)
-
-
-@inline
-def turn(R, o):
-    """A row-wise rotation's column o."""
-    return (R[o], R[3 + o], R[6 + o])
 
 
 @routine
@@ -131,10 +140,17 @@ def recalled(contact, m, work, R):
     return mv(R, get3(work.memory, o)), lag, hit
 
 
-@inline
-def nothing(n):
-    """What a contact between rods remembers, as of `recalled`."""
-    return vscale(0.0, n), -1.0, 0.0
+@routine
+def recalled_pair(contact, k, m, work, R):
+    """What capsule k remembers of capsule m, whose step has the rotation R; as `recalled`."""
+    zero = 0.0 * R[0]
+    if contact.slot.shape[0] == 0:
+        return (zero, zero, zero), -1.0, 0.0
+    lag = work.lag[0].real
+    o = slot_of(work.memory, contact.first[0] + contact.slot[k], m)
+    if o < 0:
+        return (zero, zero, zero), 0.0 if lag >= STATIC else lag, 0.0
+    return mv(R, get3(work.memory, o)), lag, work.memory[o + 3].real
 
 
 @routine
@@ -154,9 +170,22 @@ def bristle(law, n, v, vc, past, static):
 @routine
 def keep(contact, m, work, R, law, n, v, w, rho, past):
     """Remember what a point that touches has of the bristle and of the impact."""
-    if contact.first[0] < 0:
-        return
-    o = contact.first[0] + REMEMBERED * m
+    if contact.first[0] >= 0:
+        put_bristle(work, contact.first[0] + REMEMBERED * m, R, law, n, v, w, rho, past)
+
+
+@routine
+def keep_pair(contact, k, m, work, R, law, n, v, w, rho, past):
+    """As `keep`, of two capsules; if all places of the first are taken, they remember nothing."""
+    if contact.slot.shape[0] > 0:
+        o = put_slot(work.memory, work.kept, contact.first[0] + contact.slot[k], m)
+        if o >= 0:
+            put_bristle(work, o, R, law, n, v, w, rho, past)
+
+
+@routine
+def put_bristle(work, o, R, law, n, v, w, rho, past):
+    """The bent bristle in the frame R and the speed of the impact, into work.kept[o : o + 4]."""
     z, hit = bristle(law, n, v, vadd(v, vcross(w, rho)), past, work.lag[0].real >= STATIC)
     own = mtv(R, z)
     for c in range(3):
@@ -179,6 +208,32 @@ def forget(contact, m, work, row, other, c, n):
             work.kept[o + k] = 0.0
         v = vsub(velocity_at(row, c), velocity_at(other, c))
         work.kept[o + 3] = min(vdot(n, v).real, 0.0)
+
+
+@routine
+def forget_all(contact, k, work):
+    """Points that are far from a shape remember nothing."""
+    if contact.first[0] >= 0:
+        for o in range(
+            contact.first[0] + REMEMBERED * contact.touch[k, C_FIRST],
+            contact.first[0] + REMEMBERED * contact.touch[k, C_END],
+        ):
+            work.kept[o] = 0.0
+
+
+@routine
+def is_far(contact, k, state, task, margin):
+    """Broad phase: whether all points of a contact are further from its shape than `margin`.
+
+    For FORCES, if they remember how fast a point comes, they must be further apart than they are large.
+    """
+    bound, reach = contact.bound[contact.touch[k, C_SHAPE]], contact.reach[k]
+    if task == FORCES and contact.first[0] >= 0:
+        margin = max(bound[BALL_RADIUS], 0.0) + max(reach[BALL_RADIUS], 0.0)
+    step = (
+        contact.point[contact.touch[k, C_FIRST], 0] if contact.touch[k, C_END] > contact.touch[k, C_FIRST] else NOBODY
+    )
+    return apart(state[step], state[contact.shape[contact.touch[k, C_SHAPE], SHAPE_STEP]], reach, bound, margin)
 
 
 @routine
@@ -302,17 +357,18 @@ def obstacle_force(contact, law, m, row, other, depth, c, n, past):
 def apply_obstacle(contact, k, work):
     """Forces of one obstacle on a range of points."""
     state = work.state
+    if is_far(contact, k, state, FORCES, 0.0):
+        forget_all(contact, k, work)
+        return
     s = contact.touch[k, C_SHAPE]
     j = contact.shape[s, SHAPE_STEP]
     other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, PLACE_SIZE:]
-    inside = contact.shape[s, SHAPE_INSIDE] != 0
     turned = get9(other, RE)
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         c = centre_of(contact, m, state)
-        d, n, _H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
+        d, n, _H = distance_to(contact, s, R, p, c)
         radius = contact.ball[m, BALL_RADIUS]
         depth = radius - d
         if depth.real <= 0.0:
@@ -324,7 +380,8 @@ def apply_obstacle(contact, k, work):
         rho = vscale(-radius, n)
         keep(contact, m, work, turned, law, n, v, w, rho, past)
         M = vcross(rho, F)
-        subtract_wrench(row, c, M, F)
+        if contact.point[m, 0] >= 0:
+            subtract_wrench(row, c, M, F)
         if j >= 0:
             subtract_wrench(other, c, vscale(-1.0, M), vscale(-1.0, F))
 
@@ -336,11 +393,11 @@ def write_obstacle(contact, k, work, table):
     R, p = shape_frame(contact, s, work.state)
     other = work.state[contact.shape[s, SHAPE_STEP]]
     law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, PLACE_SIZE:]
-    inside = contact.shape[s, SHAPE_INSIDE] != 0
+    if is_far(contact, k, work.state, TOUCHES, work.message[MESSAGE_GAP].real):
+        return
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         c = centre_of(contact, m, work.state)
-        d, n, H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
+        d, n, H = distance_to(contact, s, R, p, c)
         depth = contact.ball[m, BALL_RADIUS] - d
         F = vscale(0.0, n)
         v = F
@@ -351,10 +408,13 @@ def write_obstacle(contact, k, work, table):
         at = write_row(contact, work, table, contact.touch[k, C_LAW], m, NOBODY, depth, c, n, F)
         if at >= 0 and depth.real > 0.0:
             bend = mv(H, v)
+            table[at, T_WEIGHT] = contact.ball[m, BALL_WEIGHT]
             for i in range(3):
                 table[at, T_SPEED + i] = v[i]
                 table[at, T_TURN + i] = 0.0
                 table[at, T_TURN + 3 + i] = bend[i]
+                table[at, T_FADE + i] = 0.0
+                table[at, T_FADE + 3 + i] = 0.0
 
 
 @routine
@@ -363,19 +423,19 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
     state = work.state
     s = contact.touch[k, C_SHAPE]
     j = contact.shape[s, SHAPE_STEP]
-    if cross and j < 0:
+    if (cross and j < 0) or is_far(contact, k, state, MATRICES, 0.0):
         return
     other = state[j]
     R, p = shape_frame(contact, s, state)
     law = contact.law[contact.touch[k, C_LAW]]
-    size = contact.place[s, PLACE_SIZE:]
-    inside = contact.shape[s, SHAPE_INSIDE] != 0
     A, B, spare = work.law[0], work.law[1], work.law[2]
     normal, slide = work.line[:3], work.line[3]
     for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
         i = contact.point[m, 0]
+        if cross and i < 0:
+            return
         c = centre_of(contact, m, state)
-        d, n, H = distance(contact.shape[s, SHAPE_KIND], inside, size, R, p, c)
+        d, n, H = distance_to(contact, s, R, p, c)
         radius = contact.ball[m, BALL_RADIUS]
         depth = radius - d
         if depth.real <= 0.0:
@@ -404,39 +464,15 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
 
 
 @routine
-def closest(pi, a, hi, pj, b, hj):
-    """Parameters (s, t) of the closest points pᵢ + s a and pⱼ + t b of two segments, and which of them are free."""
-    d = vsub(pi, pj)
-    ab, da, db = vdot(a, b), vdot(d, a), vdot(d, b)
-    det = 1.0 - ab * ab
-    s = 0.0 * ab
-    if det.real > 1e-12:
-        s = (ab * db - da) / det
-    s = clip(s, hi)
-    t = clip(db + ab * s, hj)
-    s = clip(ab * t - da, hi)
-    return s, t, abs(s.real) < hi, abs(t.real) < hj
-
-
-@inline
-def clip(x, limit):
-    """x within ± limit."""
-    if x.real > limit:
-        return 0.0 * x + limit
-    if x.real < -limit:
-        return 0.0 * x - limit
-    return x
-
-
-@routine
-def capsule_contact(contact, k, m, state, law):
+def capsule_contact(contact, k, m, work, law):
     """Geometry and force of the contact of two capsules; `depth` is not positive if they do not touch.
 
-    Returns depth, centre on the first axis, n, d, a, b, free s, free t, v, w, F.
+    Returns depth, centre on the first axis, n, d, a, b, free s, free t, v, w, F, the weight with its derivatives as of `edges.fade`, and what they remember.
     """
+    state = work.state
     ri, rj = state[contact.point[k, 0]], state[contact.point[m, 0]]
     Ri, Rj = get9(ri, RE), get9(rj, RE)
-    a, b = turn(Ri, N0), turn(Rj, N0)
+    a, b = mv(Ri, get3(contact.axis[k], N0)), mv(Rj, get3(contact.axis[m], N0))
     pi, pj = centre_of(contact, k, state), centre_of(contact, m, state)
     s, t, free_s, free_t = closest(pi, a, contact.ball[k, BALL_HALF], pj, b, contact.ball[m, BALL_HALF])
     c = vaxpy(s, a, pi)
@@ -447,32 +483,20 @@ def capsule_contact(contact, k, m, state, law):
     v = vsub(velocity_at(ri, c), velocity_at(rj, c))
     w = vsub(get3(ri, VE), get3(rj, VE))
     F = vscale(0.0 * size, n)
+    weight = fade(
+        contact.ball[k, BALL_HALF], contact.axis[k, 3], contact.ball[m, BALL_HALF], contact.axis[m, 3], s, t, vdot(a, b)
+    )
+    past = recalled_pair(contact, k, m, work, Rj)
     if depth.real > 0.0:
-        F = contact_force(law, 1.0, depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n), nothing(n))
-    return depth, c, n, d, a, b, free_s, free_t, v, w, F
-
-
-@routine
-def slide_along(a, b, d, free_s, free_t, dtheta, dx):
-    """Changes (δs, δt) of the closest points when the first segment turns and moves, seen from the second."""
-    ab = vdot(a, b)
-    e1 = -vdot(a, dx) - vdot(dtheta, vcross(a, d))
-    e2 = -vdot(b, dx)
-    if free_s and free_t and (1.0 - ab * ab).real > 1e-12:
-        ds = (e1 - ab * e2) / (1.0 - ab * ab)
-        return ds, ab * ds - e2
-    if free_s:
-        return e1, 0.0 * e1
-    if free_t:
-        return 0.0 * e1, -e2
-    return 0.0 * e1, 0.0 * e1
+        F = contact_force(law, weight[0], depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n), past)
+    return depth, c, n, d, a, b, free_s, free_t, v, w, F, weight, past
 
 
 @routine
 def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
     """Matrices K and N of the contact of two capsules; with `cross`, what couples the two steps instead."""
-    depth, c, n, d, a, b, free_s, free_t, v, w, F = capsule_contact(contact, k, m, work.state, law)
-    if depth.real <= 0.0:
+    depth, c, n, d, a, b, free_s, free_t, v, w, F, weight, past = capsule_contact(contact, k, m, work, law)
+    if depth.real <= 0.0 or weight[0].real == 0.0:
         return
     A, B, spare = work.law[0], work.law[1], work.law[2]
     normal, slide = work.line[:3], work.line[3]
@@ -489,8 +513,15 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
     radius = contact.ball[k, BALL_RADIUS]
     rho = vscale(-radius, n)
     M = vcross(rho, F)
-    put_law(law, 1.0, depth, n, v, w, rho, nothing(n), radius, normal, slide, a, A, B)
+    put_law(law, weight[0], depth, n, v, w, rho, past, radius, normal, slide, a, A, B)
+    for col in range(6):
+        rate = fade_rate(weight, a, b, d, free_s, free_t, unit_vector(col, one), unit_vector(col - 3, one))
+        for r in range(3):
+            A[r, col] += rate * M[r]
+            A[3 + r, col] += rate * F[r]
     i, j = contact.point[k, 0], contact.point[m, 0]
+    if cross and (i < 0 or j < 0):
+        return
     if cross:
         pair_columns(t, work, i, j, work.pair)
         add_cross_terms(work, i, j, c, M, F, A, B, spare, cq, work.pair, out)
@@ -499,14 +530,20 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
 
 
 @routine
-def set_centres(contact, work, space):
-    """Centres of all capsules, into space.centre."""
-    for pair in range(contact.rods.shape[0]):
-        for side in range(2):
-            for k in range(contact.rods[pair, 2 * side], contact.rods[pair, 2 * side + 1]):
-                c = centre_of(contact, k, work.state)
-                for i in range(3):
-                    space.centre[k, i] = c[i].real
+def set_centres(contact, pair, work, space):
+    """Centres of the capsules of a pair, into space.centre."""
+    for side in range(2):
+        for k in range(contact.rods[pair, 2 * side], contact.rods[pair, 2 * side + 1]):
+            c = centre_of(contact, k, work.state)
+            for i in range(3):
+                space.centre[k, i] = c[i].real
+
+
+@routine
+def pair_is_far(contact, pair, state, margin):
+    """Broad phase: whether two ranges of capsules are further apart than `margin`; only for edges of bodies."""
+    rods, around = contact.rods[pair], contact.around[pair]
+    return apart(state[contact.point[rods[0], 0]], state[contact.point[rods[2], 0]], around[:4], around[4:], margin)
 
 
 @routine
@@ -577,7 +614,10 @@ def near(contact, k, m, centre, margin):
         + contact.ball[m, BALL_HALF]
         + margin
     )
-    return x * x + y * y + z * z < reach * reach and contact.skip[k, m] == 0
+    if x * x + y * y + z * z >= reach * reach:
+        return False
+    n = contact.skip.shape[0]
+    return k >= n or m >= n or contact.skip[k, m] == 0
 
 
 @routine
@@ -590,8 +630,10 @@ def visit_rods(t, work, contact, space, task, cq, out):
     sweep, centre = space.sweep, space.centre
     energy = 0.0
     margin = work.message[MESSAGE_GAP].real if task == TOUCHES else 0.0
-    set_centres(contact, work, space)
     for pair in range(contact.rods.shape[0]):
+        if pair_is_far(contact, pair, state, margin):
+            continue
+        set_centres(contact, pair, work, space)
         law = contact.law[contact.rods[pair, R_LAW]]
         n, same = sort_points(contact, pair, centre, sweep, margin)
         for e in range(n):
@@ -606,17 +648,29 @@ def visit_rods(t, work, contact, space, task, cq, out):
                 if task in (MATRICES, TANGENT):
                     capsule_tangent(t, work, contact, lower, upper, law, task == TANGENT, cq, out)
                     continue
-                depth, c, nn, d, a, b, free_s, free_t, vv, w, F = capsule_contact(contact, lower, upper, state, law)
+                depth, c, nn, d, a, b, free_s, free_t, vv, w, F, weight, past = capsule_contact(
+                    contact, lower, upper, work, law
+                )
                 if task == TOUCHES:
                     at = write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
                     if at >= 0 and depth.real > 0.0:
-                        write_turn(out[at], nn, d, a, b, free_s, free_t, vv, w)
+                        write_turn(out[at], nn, d, a, b, free_s, free_t, vv, w, weight)
                 elif depth.real > 0.0 and task == ENERGY:
-                    energy += law[LAW_STIFFNESS] * depth.real ** (law[LAW_EXPONENT] + 1.0) / (law[LAW_EXPONENT] + 1.0)
+                    energy += (
+                        weight[0].real
+                        * law[LAW_STIFFNESS]
+                        * depth.real ** (law[LAW_EXPONENT] + 1.0)
+                        / (law[LAW_EXPONENT] + 1.0)
+                    )
                 elif depth.real > 0.0:
-                    M = vcross(vscale(-contact.ball[lower, BALL_RADIUS], nn), F)
-                    subtract_wrench(state[contact.point[lower, 0]], c, M, F)
-                    subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
+                    rho = vscale(-contact.ball[lower, BALL_RADIUS], nn)
+                    first, second = contact.point[lower, 0], contact.point[upper, 0]
+                    keep_pair(contact, lower, upper, work, get9(state[second], RE), law, nn, vv, w, rho, past)
+                    M = vcross(rho, F)
+                    if first >= 0:
+                        subtract_wrench(state[first], c, M, F)
+                    if second >= 0:
+                        subtract_wrench(state[second], c, vscale(-1.0, M), vscale(-1.0, F))
     return energy
 
 
@@ -626,6 +680,9 @@ def apply_contact(t, work, contact, space, q, v, u, r):
     for k in range(contact.touch.shape[0]):
         apply_obstacle(contact, k, work)
     if contact.rods.shape[0] > 0:
+        for k in range(contact.slot.shape[0]):
+            if contact.slot[k] >= 0:
+                clear_slots(work.kept, contact.first[0] + contact.slot[k])
         visit_rods(t, work, contact, space, FORCES, 1.0, work.out[0])
 
 
@@ -652,13 +709,14 @@ def contact_potential(t, work, contact, space):
     """Elastic energy of all contacts; needs the forward pass."""
     energy = 0.0
     for k in range(contact.touch.shape[0]):
+        if is_far(contact, k, work.state, ENERGY, 0.0):
+            continue
         s = contact.touch[k, C_SHAPE]
         R, p = shape_frame(contact, s, work.state)
         law = contact.law[contact.touch[k, C_LAW]]
-        inside = contact.shape[s, SHAPE_INSIDE] != 0
         for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
             c = centre_of(contact, m, work.state)
-            d, _n, _H = distance(contact.shape[s, SHAPE_KIND], inside, contact.place[s, PLACE_SIZE:], R, p, c)
+            d, _n, _H = distance_to(contact, s, R, p, c)
             depth = contact.ball[m, BALL_RADIUS] - d
             if depth > 0.0:
                 energy += (
@@ -673,11 +731,12 @@ def contact_potential(t, work, contact, space):
 
 
 @routine
-def write_turn(row, n, d, a, b, free_s, free_t, v, w):
-    """The columns T_SPEED and T_TURN of two capsules that touch; see `capsule_contact` for the arguments."""
+def write_turn(row, n, d, a, b, free_s, free_t, v, w, weight):
+    """The columns T_SPEED to T_FADE of two capsules that touch; see `capsule_contact` for the arguments."""
     one = 1.0 + 0.0 * v[0]
     size = np.sqrt(vdot(d, d))
     creep = vdot(n, vcross(w, a))
+    row[T_WEIGHT] = weight[0]
     for i in range(3):
         row[T_SPEED + i] = v[i]
     for k in range(6):
@@ -686,6 +745,7 @@ def write_turn(row, n, d, a, b, free_s, free_t, v, w):
         dd = vaxpy(ds, a, vaxpy(-dt, b, dx))
         dn = vscale(1.0 / size, vaxpy(-vdot(n, dd), n, dd))
         row[T_TURN + k] = vdot(dn, v) + ds * creep
+        row[T_FADE + k] = fade_rate(weight, a, b, d, free_s, free_t, unit_vector(k, one), dx)
 
 
 @routine

@@ -6,12 +6,16 @@ motion of the two steps, ``(δᵢ, rᵢ)`` and ``(δⱼ, rⱼ)`` with ``r = δV 
 
 ``δn = δθⱼ×n + H (δxᵢ − δxⱼ)``,  ``δω = r_ω + δθ×ω``,  ``δv₀ = r_v + δθ×v₀ + δx₀×ω``,
 
-for the velocity v₀ of a step at the origin and displacements δx at the centre of the point.
+for the velocity v₀ of a step at the origin and displacements δx at the centre of the point. Between two capsules n follows from the closest points of their axes, and
+the centre slides along the first one (`contact.slide_along`).
 """
 
+import numpy as np
+
 from ..._jit import inline, routine
-from ..algebra.dual import get3, get9, mtv, mv, vadd, vcross, vdot, vscale, vsub
+from ..algebra.dual import get3, get9, mtv, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
 from ..layout import RE, STATIC, VE
+from .bristles import clear_slots, slot_of
 from .contact import (
     BALL_RADIUS,
     BALL_WEIGHT,
@@ -21,21 +25,27 @@ from .contact import (
     C_SHAPE,
     LAW_RESTITUTION,
     LAW_SPEED,
-    PLACE_SIZE,
+    R_LAW,
     REMEMBERED,
-    SHAPE_INSIDE,
-    SHAPE_KIND,
-    SHAPE_STEP,
     bristle,
+    capsule_contact,
     centre_of,
     contact_force,
     impact_speed,
+    is_far,
+    keep_pair,
+    near,
     normal_force,
+    pair_is_far,
     recalled,
+    set_centres,
     shape_frame,
+    sort_points,
 )
+from .edges import slide_along
 from .law import step_columns, unit_vector, velocity_at
-from .shapes import distance
+from .surfaces import SHAPE_STEP, distance_to
+from .units import FORCES
 
 TINY = 1e-100  # of complex steps
 
@@ -102,17 +112,34 @@ def touching_by_motion(law, geometry, motion, dn, dv, dw, past, turned, turn):
 
 
 @routine
-def put_motion(t, work, contact, m, law, place, past, touches, out):
-    """Rows ∂z/∂q and ∂z/∂v of point m; `place` is (i, j, c, n, H)."""
-    i, j, c, n, H = place
+def turned_normal(place, axes, dx, dtheta):
+    """Change of the normal seen from the second step, and how far the centre slides along the first axis, if there are axes."""
+    _i, _j, _c, n, H = place
+    pair, a, b, d, free_s, free_t = axes
+    if not pair:
+        return mv(H, dx), 0.0
+    ds, dt = slide_along(a, b, d, free_s, free_t, dtheta, dx)
+    dd = vaxpy(ds, a, vaxpy(-dt, b, dx))
+    return vscale(1.0 / np.sqrt(vdot(d, d)), vaxpy(-vdot(n, dd), n, dd)), ds
+
+
+@routine
+def put_motion(t, work, radius, o, law, place, axes, past, touches, out):
+    """Rows ∂z/∂q and ∂z/∂v, from the internal variable o on; `place` is (i, j, c, n, H), `axes` those of two capsules (see `capsule_contact`), after whether there are two."""
+    i, j, c, n, _H = place
     row, other = work.state[i], work.state[j]
-    turned, o = get9(other, RE), contact.first[0] + REMEMBERED * m
+    turned = get9(other, RE)
     v, w = vsub(velocity_at(row, c), velocity_at(other, c)), vsub(get3(row, VE), get3(other, VE))
-    geometry = (n, contact.ball[m, BALL_RADIUS], work.lag[0] >= STATIC)
+    geometry = (n, radius, work.lag[0] >= STATIC)
     rate = vdot(n, v)
     _by_hit, by_rate = impact_slope(law, n, v, past[2])
     Ji, Ri, two = work.columns[0], work.columns[1], work.pair[:2]
-    step_columns(t, work, i, Ji, Ri)
+    if i >= 0:
+        step_columns(t, work, i, Ji, Ri)
+    else:  # a corner of what stands in the world
+        for r in range(6):
+            for k in range(Ji.shape[1]):
+                Ji[r, k] = Ri[r, k] = 0.0
     if j >= 0:
         step_columns(t, work, j, two[0], two[1])
     none, nv = vscale(0.0, n), Ji.shape[1]
@@ -126,12 +153,14 @@ def put_motion(t, work, contact, m, law, place, past, touches, out):
         for level in range(2):  # by q, by v
             if level == 0:
                 mine, theirs = step_change(row, c, at, to, ri, si), step_change(other, c, at2, to2, rj, sj)
-                turn = at2
+                turn, dtheta = at2, vsub(at, at2)
             else:
                 mine, theirs = step_change(row, c, none, none, at, to), step_change(other, c, none, none, at2, to2)
-                turn = none
+                turn, dtheta = none, none
             dv, dw, dx = relative_change(row, other, c, mine, theirs)
-            dn = vadd(vcross(turn, n), mv(H, dx))
+            bend, along = turned_normal(place, axes, dx, dtheta)
+            dn = vadd(vcross(turn, n), bend)
+            dv = vadd(dv, vscale(along, vcross(w, axes[1])))
             gap = vdot(dn, v) + vdot(n, dv)  # change of the rate of the gap
             where = level * nv + k
             if touches:
@@ -144,14 +173,14 @@ def put_motion(t, work, contact, m, law, place, past, touches, out):
 
 
 @routine
-def put_past(work, contact, m, law, place, depth, past, out):
-    """Rows ∂r/∂z* and ∂z/∂z* of point m, which touches; after `put_motion`, which left the columns of the steps."""
+def put_past(work, contact, m, o, law, weight, place, depth, past, out):
+    """Rows ∂r/∂z* and ∂z/∂z* of point or capsule m, which touches; after `put_motion`, which left the columns of the steps."""
     i, j, c, n, _H = place
     row, other = work.state[i], work.state[j]
-    turned, o = get9(other, RE), contact.first[0] + REMEMBERED * m
+    turned = get9(other, RE)
     v, w = vsub(velocity_at(row, c), velocity_at(other, c)), vsub(get3(row, VE), get3(other, VE))
     bent, lag, hit = past
-    weight, nv = contact.ball[m, BALL_WEIGHT], work.columns.shape[2]
+    nv = work.columns.shape[2]
     rho = vscale(-contact.ball[m, BALL_RADIUS], n)
     none = vscale(0.0, n)
     for k in range(3):
@@ -189,22 +218,76 @@ def subtract_force(work, j, c, rho, F, row, first):
 
 
 @routine
-def contact_memory(t, work, contact, out):
+def pair_memory(t, work, contact, k, m, law, out):
+    """The rows of two capsules."""
+    depth, c, n, d, a, b, free_s, free_t, v, w, _F, weight, past = capsule_contact(contact, k, m, work, law)
+    if depth <= 0.0:
+        return
+    radius, j = contact.ball[k, BALL_RADIUS], contact.point[m, 0]
+    keep_pair(contact, k, m, work, get9(work.state[j], RE), law, n, v, w, vscale(-radius, n), past)
+    o = slot_of(work.kept, contact.first[0] + contact.slot[k], m)
+    if o < 0:
+        return
+    none = 0.0 * depth
+    place = (contact.point[k, 0], j, c, n, (none, none, none, none, none, none, none, none, none))
+    put_motion(t, work, radius, o, law, place, (True, a, b, d, free_s, free_t), past, True, out)
+    put_past(work, contact, k, o, law, weight[0], place, depth, past, out)
+
+
+@routine
+def rods_memory(t, work, contact, space, out):
+    """The rows of all pairs of capsules that touch, which take the slots that they have with their forces."""
+    for k in range(contact.slot.shape[0]):
+        if contact.slot[k] >= 0:
+            clear_slots(work.kept, contact.first[0] + contact.slot[k])
+    sweep, centre = space.sweep, space.centre
+    for pair in range(contact.rods.shape[0]):
+        if pair_is_far(contact, pair, work.state, 0.0):
+            continue
+        set_centres(contact, pair, work, space)
+        n, same = sort_points(contact, pair, centre, sweep, 0.0)
+        for e in range(n):
+            k = int(sweep[e, 0])
+            for f in range(e + 1, n):
+                if sweep[f, 1] > sweep[e, 2]:
+                    break
+                m = int(sweep[f, 0])
+                if (same or sweep[e, 3] != sweep[f, 3]) and near(contact, k, m, centre, 0.0):
+                    pair_memory(t, work, contact, min(k, m), max(k, m), contact.law[contact.rods[pair, R_LAW]], out)
+
+
+@routine
+def contact_memory(t, work, contact, space, out):
     """The task MEMORY; needs the forward pass and the steps' columns J and R."""
     if contact.first[0] < 0:
         return
+    if contact.slot.shape[0] > 0:
+        rods_memory(t, work, contact, space, out)
     for k in range(contact.touch.shape[0]):
+        if is_far(contact, k, work.state, FORCES, 0.0):
+            continue
         s = contact.touch[k, C_SHAPE]
         j = contact.shape[s, SHAPE_STEP]
         R, p = shape_frame(contact, s, work.state)
         law = contact.law[contact.touch[k, C_LAW]]
-        inside = contact.shape[s, SHAPE_INSIDE] != 0
         for m in range(contact.touch[k, C_FIRST], contact.touch[k, C_END]):
             c = centre_of(contact, m, work.state)
-            d, n, H = distance(contact.shape[s, SHAPE_KIND], inside, contact.place[s, PLACE_SIZE:], R, p, c)
+            d, n, H = distance_to(contact, s, R, p, c)
             depth = contact.ball[m, BALL_RADIUS] - d
             past = recalled(contact, m, work, get9(work.state[j], RE))
             place = (contact.point[m, 0], j, c, n, H)
-            put_motion(t, work, contact, m, law, place, past, depth > 0.0, out)
+            o = contact.first[0] + REMEMBERED * m
+            put_motion(
+                t,
+                work,
+                contact.ball[m, BALL_RADIUS],
+                o,
+                law,
+                place,
+                (False, n, n, n, False, False),
+                past,
+                depth > 0.0,
+                out,
+            )
             if depth > 0.0:
-                put_past(work, contact, m, law, place, depth, past, out)
+                put_past(work, contact, m, o, law, contact.ball[m, BALL_WEIGHT], place, depth, past, out)

@@ -30,4 +30,4 @@ def contacts(task, t, work, contact, space, q, v, u, out):
     elif task == TOUCHES:
         write_contacts(t, work, contact, space, out)
     elif task == MEMORY:
-        contact_memory(t, work, contact, out)
+        contact_memory(t, work, contact, space, out)

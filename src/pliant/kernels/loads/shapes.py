@@ -8,8 +8,16 @@ import numpy as np
 from ..._jit import inline, routine
 from ..algebra.dual import madd, mm, mmt, mouter, mscale, mtv, mv, skew_diag, vadd, vscale, vsub
 
-HALF_SPACE, BALL, TUBE, BLOCK = (np.int64(k) for k in range(4))
-PRIMITIVES = {"half-space": HALF_SPACE, "ball": BALL, "tube": TUBE, "block": BLOCK}  # by the names that shapes give
+HALF_SPACE, BALL, TUBE, BLOCK, MESH, FIELD, ELLIPSOID = (np.int64(k) for k in range(7))
+PRIMITIVES = {  # by the names that shapes give; from MESH on see `surfaces`
+    "half-space": HALF_SPACE,
+    "ball": BALL,
+    "tube": TUBE,
+    "block": BLOCK,
+    "mesh": MESH,
+    "field": FIELD,
+    "ellipsoid": ELLIPSOID,
+}
 ROUNDING = 3  # of the sizes of a shape
 FAR = 1e300
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from .corners import Corners
 from .distance import Distance
-from .surface import Mesh, Sheet, View, mesh_of
+from .surface import Sheet, Triangles, View, mesh_of
 
 __all__ = ["Shape", "inertia_of_moments"]
 
@@ -49,7 +50,7 @@ class Shape:
         """The surface."""
         raise TypeError(f"{self!r} cannot be drawn: its class has no sheets().")
 
-    def mesh(self, *, size: float = 1.0, inside: bool = False, around: int = 32) -> Mesh:
+    def mesh(self, *, size: float = 1.0, inside: bool = False, around: int = 32) -> Triangles:
         """Triangles of the surface.
 
         Parameters
@@ -67,8 +68,18 @@ class Shape:
         """Spheres with which a body of this shape touches obstacles: centre (3,) and radius [m]; none if it cannot."""
         return []
 
+    def corners(self) -> Corners:
+        """What of a body of this shape touches other bodies, and shapes with corners of their own: its contact points, unless it has edges."""
+        points = self.contact_points()
+        return Corners(np.array([p for p, _ in points]).reshape(-1, 3), np.array([r for _, r in points]))
+
+    @property
+    def centroid(self) -> Array:
+        """Centre of its volume in its own frame [m], shape (3,)."""
+        return np.zeros(3)
+
     def distance(self) -> Distance | None:
-        """The distance to it as an obstacle; None if it cannot be one."""
+        """The distance to it as an obstacle, or as a body that others touch; None if there is none."""
         return None
 
 

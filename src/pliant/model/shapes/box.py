@@ -7,10 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Array, Shape, inertia_of_moments
+from .corners import ROUNDING, Corners
 from .distance import Distance
 from .surface import Sheet, View, box_sheets
 
 __all__ = ["Box"]
+
+
+_SIGNS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+_EDGES = np.array([(i, j) for i in range(8) for j in range(i) if np.abs(_SIGNS[i] - _SIGNS[j]).sum() == 2])
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,13 @@ class Box(Shape):
 
     def contact_points(self) -> list[tuple[Array, float]]:
         """The corners."""
-        half = 0.5 * np.array([self.x, self.y, self.z])
-        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-        return [(s * half, 0.0) for s in signs]
+        return [(s * 0.5 * np.array([self.x, self.y, self.z]), 0.0) for s in _SIGNS]
+
+    def corners(self) -> Corners:
+        """Eight corners and twelve edges."""
+        r = ROUNDING * min(self.x, self.y, self.z)
+        half = 0.5 * np.array([self.x, self.y, self.z]) - r
+        return Corners(_SIGNS * half, np.full(8, r), _EDGES)
 
     def distance(self) -> Distance:
         """A block."""

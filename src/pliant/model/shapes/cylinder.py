@@ -10,13 +10,14 @@ import numpy as np
 from .. import validate
 from ..pose import Pose
 from .base import Array, Shape, inertia_of_moments
+from .corners import ROUNDING, Corners
 from .distance import Distance
 from .surface import Sheet, View, tube_sheets
 
-__all__ = ["Cylinder"]
+__all__ = ["TURNED", "Cylinder"]
 
 
-_TURNED: dict[str, list[list[float]]] = {
+TURNED: dict[str, list[list[float]]] = {
     "x": [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
     "y": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
     "z": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -67,16 +68,26 @@ class Cylinder(Shape):
 
     def contact_points(self) -> list[tuple[Array, float]]:
         """Twelve points on each rim."""
+        return [(p, 0.0) for p in self._rims(0.0)]
+
+    def corners(self) -> Corners:
+        """Twelve points on each rim, and the axis with the whole radius, which is exact for edges that lie across the side."""
+        r = ROUNDING * min(2 * self.radius, self.length)
+        ends = np.zeros((2, 3))
+        ends[:, "xyz".index(self.axis)] = -0.5 * self.length, 0.5 * self.length
+        radius = np.append(np.full(24, r), [self.radius] * 2)
+        return Corners(np.vstack([self._rims(r), ends]), radius, np.array([[24, 25]]), spheres=24)
+
+    def _rims(self, inset: float) -> Array:
+        """Twelve points on each rim (24, 3), by `inset` below the surface."""
         axis = "xyz".index(self.axis)
-        points = []
-        for side in (-0.5, 0.5):
-            for angle in 2 * np.pi * np.arange(12) / 12:
-                p = np.zeros(3)
-                p[axis] = side * self.length
-                p[(axis + 1) % 3], p[(axis + 2) % 3] = self.radius * np.cos(angle), self.radius * np.sin(angle)
-                points.append((p, 0.0))
+        points = np.zeros((24, 3))
+        points[:, axis] = np.repeat([-0.5, 0.5], 12) * (self.length - 2 * inset)
+        angle = 2 * np.pi * np.arange(24) / 12
+        points[:, (axis + 1) % 3] = (self.radius - inset) * np.cos(angle)
+        points[:, (axis + 2) % 3] = (self.radius - inset) * np.sin(angle)
         return points
 
     def distance(self) -> Distance:
         """A tube."""
-        return Distance("tube", (self.radius, 0.5 * self.length), pose=Pose(rotation=_TURNED[self.axis]))
+        return Distance("tube", (self.radius, 0.5 * self.length), pose=Pose(rotation=TURNED[self.axis]))

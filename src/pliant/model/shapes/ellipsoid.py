@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Array, Shape, inertia_of_moments
+from .distance import Distance
 from .surface import Sheet, View, ball_sheet
 
 __all__ = ["Ellipsoid"]
@@ -39,3 +40,7 @@ class Ellipsoid(Shape):
     def sheets(self, view: View) -> list[Sheet]:
         """One sheet from pole to pole."""
         return [ball_sheet([self.x, self.y, self.z], view)]
+
+    def distance(self) -> Distance:
+        """An ellipsoid; it has no corners, so that it touches what has some: rods, balls, boxes, not a floor."""
+        return Distance("ellipsoid", (self.x, self.y, self.z))

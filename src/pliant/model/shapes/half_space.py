@@ -8,7 +8,7 @@ import numpy as np
 
 from .base import Shape
 from .distance import Distance
-from .surface import Mesh, Sheet, View, box_sheets, mesh_of
+from .surface import Sheet, Triangles, View, box_sheets, mesh_of
 
 __all__ = ["HalfSpace"]
 
@@ -28,10 +28,10 @@ class HalfSpace(Shape):
         square = reach * np.array([[[-1, -1, 0], [1, -1, 0]], [[-1, 1, 0], [1, 1, 0]]])
         return [Sheet(square + [view.centre[0], view.centre[1], 0.0])]
 
-    def mesh(self, *, size: float = 1.0, inside: bool = False, around: int = 32) -> Mesh:
+    def mesh(self, *, size: float = 1.0, inside: bool = False, around: int = 32) -> Triangles:
         """A plate below the plane with this side [m], a hundredth as thick."""
         plate = mesh_of(box_sheets(size, size, 0.01 * size))
-        return Mesh(plate.vertices - [0.0, 0.0, 0.005 * size], plate.faces)
+        return Triangles(plate.vertices - [0.0, 0.0, 0.005 * size], plate.faces)
 
     def distance(self) -> Distance:
         """The height above the plane."""

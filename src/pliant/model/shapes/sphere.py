@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Array, Shape
+from .corners import Corners
 from .distance import Distance
 from .surface import Sheet, View, ball_sheet
 
@@ -42,6 +43,10 @@ class Sphere(Shape):
     def contact_points(self) -> list[tuple[Array, float]]:
         """The ball itself."""
         return [(np.zeros(3), self.radius)]
+
+    def corners(self) -> Corners:
+        """The ball itself, which is all of it."""
+        return Corners(np.zeros((1, 3)), np.array([self.radius]), whole=True)
 
     def distance(self) -> Distance:
         """A ball."""

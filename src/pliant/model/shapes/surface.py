@@ -13,7 +13,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Mesh", "Sheet", "View", "ball_sheet", "box_sheets", "mesh_of", "revolved", "strip_faces", "tube_sheets"]
+__all__ = [
+    "Sheet",
+    "Triangles",
+    "View",
+    "ball_sheet",
+    "box_sheets",
+    "mesh_of",
+    "revolved",
+    "strip_faces",
+    "tube_sheets",
+]
 
 
 Array: TypeAlias = NDArray[np.float64]
@@ -21,7 +31,7 @@ Indices: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class Triangles:
     """Triangles in the axes of what they belong to.
 
     Attributes
@@ -53,9 +63,9 @@ class Mesh:
         backward, other = np.unique(edges[:, ::-1], axis=0, return_counts=True)
         return bool(np.array_equal(forward, backward) and np.array_equal(count, other))
 
-    def moved(self, pose: Array) -> Mesh:
+    def moved(self, pose: Array) -> Triangles:
         """The mesh at a pose (4, 4)."""
-        return Mesh(self.vertices @ pose[:3, :3].T + pose[:3, 3], self.faces)
+        return Triangles(self.vertices @ pose[:3, :3].T + pose[:3, 3], self.faces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +124,11 @@ def strip_faces(r: int, m: int, *, closed: bool) -> Indices:
     return np.concatenate([np.stack([a, b, d], axis=-1), np.stack([b, c, d], axis=-1)]).astype(np.int64)
 
 
-def mesh_of(sheets: Sequence[Sheet]) -> Mesh:
+def mesh_of(sheets: Sequence[Sheet]) -> Triangles:
     """Triangles of several sheets."""
     first = np.cumsum([0, *(sheet.points.size // 3 for sheet in sheets[:-1])])
     faces = [strip_faces(*s.points.shape[:2], closed=s.closed) + at for s, at in zip(sheets, first)]
-    return Mesh(np.concatenate([s.points.reshape(-1, 3) for s in sheets]), np.concatenate(faces))
+    return Triangles(np.concatenate([s.points.reshape(-1, 3) for s in sheets]), np.concatenate(faces))
 
 
 def revolved(along: ArrayLike, radius: ArrayLike, axis: str, view: View) -> Sheet:
