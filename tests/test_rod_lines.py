@@ -145,3 +145,79 @@ def test_a_rod_that_falls_on_a_post_keeps_its_energy():
 def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
         slider(pl.Sphere(BALL), BALL, 1e-3, **options)
+
+
+@pytest.mark.parametrize("angle", [np.pi / 2, 0.7])
+def test_a_rod_that_crosses_another_feels_no_joints(angle):
+    robot, smooth, capsules = pl.Robot("rods", gravity=(0, 0, 0)), [], []
+    straight = {"section": pl.Circle(RADIUS), "material": STEEL, "strains": pl.Strains(bending=1), "points": 9}
+    robot.add_rod("below", joint=pl.Prismatic("x"), length=0.4, **straight)
+    offset = pl.translate(0.0, 0, 2 * RADIUS - 1e-3) @ pl.rotate("z", angle) @ pl.translate(-0.17, 0, 0)
+    robot.add_body("carrier", joint=pl.Prismatic("x"), mass=1.0)
+    robot.add_rod("above", parent="carrier", offset=offset, length=0.4, **straight)
+    robot.add_contact("across", "above", "below", stiffness=STIFF, exponent=1.0, per_length=True)
+    system = robot.compile()
+    robot.contacts.clear()
+    robot.add_contact("across", "above", "below", stiffness=STIFF * 0.01, exponent=1.0)
+    plain = robot.compile()
+    q = system.neutral()
+    for x in np.linspace(0.1, 0.3, 201):
+        q[system.q_slice("carrier")] = x
+        smooth.append(system.contacts(q).force_on("above"))
+        capsules.append(plain.contacts(q).force_on("above")[2])
+    smooth = np.array(smooth)
+    # along the other rod nothing changes: the distance of a line from a straight rod
+    reach = 2 * RADIUS
+    s = np.linspace(-0.1, 0.1, 200001)
+    far = np.hypot(s * np.sin(angle), reach - 1e-3)
+    wanted = np.trapezoid(STIFF * np.maximum(reach - far, 0.0) * (reach - 1e-3) / far, s)
+    np.testing.assert_allclose(smooth[:, 2], wanted, rtol=0.02)
+    assert np.ptp(smooth[:, 2]) < 1e-9 * wanted  # the spheres are those of the rod that slides
+    assert np.ptp(capsules) > 0.5 * np.mean(capsules)  # two capsules touch where they meet
+
+
+def test_parallel_rods_touch_all_along():
+    robot = pl.Robot("parallel", gravity=(0, 0, 0))
+    straight = {"section": pl.Circle(RADIUS), "material": STEEL, "strains": pl.Strains(bending=1), "length": 0.4}
+    robot.add_rod("below", joint=pl.Prismatic("x"), points=7, **straight)
+    robot.add_rod("above", joint=pl.Prismatic("x"), offset=(0.05, 0, 2 * RADIUS + 1e-3), points=9, **straight)
+    robot.add_contact("along", "above", "below", stiffness=STIFF, exponent=1.0, per_length=True)
+    system = robot.compile()
+    assert not len(system.contacts(system.neutral()))
+    robot = pl.Robot("pressed", gravity=(0, 0, 0))
+    robot.add_rod("below", joint=pl.Prismatic("x"), points=7, **straight)
+    robot.add_rod("above", joint=pl.Prismatic("z"), offset=(0.05, 0, 2 * RADIUS + 1e-3), points=9, **straight)
+    robot.add_contact("along", "above", "below", stiffness=STIFF, exponent=1.0, per_length=True)
+    system = robot.compile()
+    q = system.neutral()
+    q[system.q_slice("above").start] = -2e-3
+    found = system.contacts(q)
+    np.testing.assert_allclose(found.force_on("above")[2], STIFF * 1e-3 * 0.35, rtol=0.03)  # and the round end
+    np.testing.assert_allclose(found.force_on("below"), -found.force_on("above"), rtol=1e-12)
+
+
+def test_tangents_of_rods_that_touch_all_along():
+    robot = branched(4)
+    rubber = pl.Material(young=5e5, poisson=0.4, density=700.0, viscosity=1e3)
+    robot.add_rod(
+        "vine", parent="hub", joint=pl.Spherical(), offset=(0.02, 0.09, 0.03), length=0.4, section=pl.Circle(0.02),
+        material=rubber, strains=pl.Strains.kirchhoff_extensible(1), points=6,
+    )  # fmt: skip
+    robot.add_rod(
+        "creeper", parent="hub", joint=pl.Revolute("z"), offset=(0.02, 0.0, 0.06), length=0.4, section=pl.Circle(0.02),
+        material=rubber, strains=pl.Strains.kirchhoff(1), points=5,
+    )  # fmt: skip
+    robot.add_contact(
+        "growing", "vine", "creeper", stiffness=500.0, per_length=True, spacing=0.02, damping=0.3, friction=0.2
+    )
+    system = robot.compile()
+    rng = np.random.default_rng(0)
+    found = 0
+    for seed in range(8):
+        q = system.random(np.random.default_rng(seed), scale=0.05)
+        q[system.q_slice("creeper").start] = 0.27
+        v, a = rng.normal(size=system.nv), rng.normal(size=system.nv)
+        if len(system.contacts(q, v)):
+            found += 1
+            check_tangents(system, q, v, a, np.zeros(system.nu), tol=1e-11)
+    assert found >= 2

@@ -114,6 +114,7 @@ class Touching:
         self.touch: list[list[int]] = []
         self.reach: list[list[float]] = []
         self.rods: list[list[int]] = []
+        self.lines: list[list[int]] = []
         self.around: list[list[float]] = []
         self.laws: list[list[float]] = []
 
@@ -148,10 +149,10 @@ class Touching:
 
     # ------------------------------------------------------------ points
 
-    def add_point(self, anchor: Anchor, centre: Array, radius: float, weight: float) -> None:
-        """A sphere."""
+    def add_point(self, anchor: Anchor, centre: Array, radius: float, weight: float, twin: int = -1) -> None:
+        """A sphere, and the capsule that it is part of."""
         p = anchor.offset.rotation @ centre + anchor.offset.translation
-        self.point.append([anchor.step])
+        self.point.append([anchor.step, twin])
         self.ball.append([*p, float(radius), 0.0, float(weight)])
         self.axis.append([0.0, 0.0, 0.0, 0.0])
         self.owner.append(("", 0.0))
@@ -161,7 +162,7 @@ class Touching:
         ends = ends @ anchor.offset.rotation.T + anchor.offset.translation
         along = ends[1] - ends[0]
         half = 0.5 * float(np.linalg.norm(along))
-        self.point.append([anchor.step])
+        self.point.append([anchor.step, -1])
         self.ball.append([*(0.5 * (ends[0] + ends[1])), float(radius), half, 1.0])
         self.axis.append([*(0.5 * along / half), width])
         self.owner.append(owner)
@@ -197,8 +198,22 @@ class Touching:
         radius = float(content.section.extent(grid.X).min())
         return LINE * radius if gap > COARSE * (radius + other.distance.roundness) else None
 
-    def along_rod(self, pair: Contact, rod: str, spacing: float) -> None:
-        """Spheres at equal distances on the capsules of a rod, each for its share of the length."""
+    def line_of(self, pair: Contact) -> tuple[int, int]:
+        """Spheres all along the first of two rods that touch."""
+        first = len(self.point)
+        _link, content, grid = self.places.rod(pair.link)
+        section, other = content.section, self.places.rod(pair.other)[1].section
+        assert section is not None
+        assert other is not None
+        gap = float(np.diff(grid.X).max()) * content.length
+        radius = float(section.extent(grid.X).min())
+        reach = radius + float(other.extent(self.places.grids[pair.other].X).min())
+        usual = LINE * radius if gap > COARSE * reach else gap
+        self.along_rod(pair, pair.link, pair.spacing or usual, twins=self.capsules_of(pair.link))
+        return first, len(self.point)
+
+    def along_rod(self, pair: Contact, rod: str, spacing: float, twins: tuple[int, int] | None = None) -> None:
+        """Spheres at equal distances on the capsules of a rod (their numbers), each for its share of the length."""
         _link, content, grid = self.places.rod(rod)
         assert content.section is not None
         middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * content.length
@@ -208,10 +223,13 @@ class Touching:
         for i, anchor in enumerate(self.places.anchors[rod]):
             if anchor.step < 0:
                 continue
+            own = -1 if twins is None else next(k for k in range(*twins) if self.point[k][0] == anchor.step)
             share = (middle[i + 1] - middle[i]) / count[i]
             places = middle[i] + share * (np.arange(count[i]) + 0.5)
             for s, r in zip(places, content.section.extent(places / content.length)):
-                self.add_point(anchor, np.array([s - grid.X[i] * content.length, 0.0, 0.0]), float(r), float(share))
+                self.add_point(
+                    anchor, np.array([s - grid.X[i] * content.length, 0.0, 0.0]), float(r), float(share), own
+                )
 
     def note_gaps(self, pair: Contact, rod: str, other: Side) -> None:
         """Say so where a shape can get between the spheres of a rod."""
@@ -289,8 +307,11 @@ class Touching:
         a, b = self.side(pair.link), self.side(pair.other)
         if a is None and b is None:
             ranges = self.capsules_of(pair.link), self.capsules_of(pair.other)
-            self.rods.append([*ranges[0], *ranges[1], law])
-            self.around.append([0.0, 0.0, 0.0, -1.0] * 2)
+            if pair.per_length:
+                self.lines.append([*self.line_of(pair), *ranges[1], law])
+            else:
+                self.rods.append([*ranges[0], *ranges[1], law])
+                self.around.append([0.0, 0.0, 0.0, -1.0] * 2)
         elif a is None:
             assert b is not None
             self.add_touch(self.of_rod(pair, pair.link, b), b, law, turned=False)
@@ -343,7 +364,7 @@ class Touching:
                 skip[i, j] = int(same and gap < 2.0 * (self.ball[i][3] + self.ball[j][3]))
         found = self.surfaces
         return Tables(
-            point=as_rows(self.point, 1, np.int64),
+            point=as_rows(self.point, 2, np.int64),
             ball=as_rows(self.ball, 6),
             shape=as_rows(found.shape, 3, np.int64),
             place=as_rows(found.place, 16),
@@ -360,5 +381,6 @@ class Touching:
             field=found.field,
             bound=as_rows(found.bound, 4),
             reach=as_rows(self.reach, 4),
+            lines=as_rows(self.lines, 5, np.int64),
             around=as_rows(self.around, 8),
         )
