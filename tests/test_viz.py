@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.viz.drawing import plot_shape
 from pliant.viz.geometry import build_scene
 from pliant.viz.html import decode_html, encode, field_range, grid_cell, quaternions
 from pliant.viz.recording import FIELDS, record, record_result
@@ -151,8 +152,8 @@ SOLIDS = [
 ]
 
 
-def test_terrain_and_solids_are_drawn(tmp_path):
-    """As obstacles and as bodies, in a scene, in plots and in a page."""
+def test_terrain_and_solids_are_drawn():
+    """As obstacles and as bodies, in a scene and in plots."""
     robot = pl.Robot("things")
     hills = pl.HeightField.from_function(lambda x, y: 0.1 * np.cos(5 * x) - 0.05 * y, size=(2, 1), nodes=(21, 11))
     robot.add_obstacle("hills", hills)
@@ -172,7 +173,9 @@ def test_terrain_and_solids_are_drawn(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "shape", [pl.Box(0.1, 0.2, 0.3), pl.Cylinder(0.1, 0.4, "y"), pl.Sphere(0.2), pl.Ellipsoid(0.1, 0.2, 0.3), *SOLIDS], ids=repr
+    "shape",
+    [pl.Box(0.1, 0.2, 0.3), pl.Cylinder(0.1, 0.4, "y"), pl.Sphere(0.2), pl.Ellipsoid(0.1, 0.2, 0.3), *SOLIDS],
+    ids=repr,
 )
 def test_meshes_of_bodies_are_closed_and_as_large_as_they_are(shape):
     mesh = shape.mesh()
