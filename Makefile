@@ -1,7 +1,10 @@
 # make demo      set everything up and run the example
 # make test      set everything up and run the tests
+# make wheel     a wheel with machine code of all kernels in dist (two to four minutes; kept in build/native until kernels change)
+# make test-native  the tests against that wheel, installed into build/installed
 # make adapters  install PyTorch, JAX and CasADi for the tests of the adapters, which are skipped without
 # make gallery   run all examples, with figures in build/gallery (about four minutes)
+# make papers    run every experiment of the papers, into build/papers and docs/papers (some minutes; QUICK=1 for a look)
 # make docs      set everything up and build the documentation into build/docs
 # make bench-peers  pliant beside other programs, each in an environment below build/peers (a quarter of an hour; QUICK=1 for less)
 # make soak      random robots, mutated files, faults: a few minutes (ROBOTS=10000 for long); findings in build/soak
@@ -10,13 +13,22 @@ VENV ?= .venv
 ROBOTS ?= 1000
 BIN := $(VENV)/bin
 
-.PHONY: demo test adapters gallery soak lint docs figures bench bench-peers clean
+.PHONY: demo test wheel test-native adapters gallery papers soak lint docs figures bench bench-peers clean
 
 demo: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto
+
+wheel: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet build "setuptools>=77"
+	PLIANT_BUILD_NATIVE=1 PLIANT_NATIVE_CACHE=$(CURDIR)/build/native $(BIN)/python -m build --no-isolation
+
+test-native: $(VENV)/.dev wheel
+	rm -rf build/installed
+	$(BIN)/python -m pip install --quiet --no-deps --no-index --target build/installed dist/pliant-*-abi3-*.whl
+	PYTHONPATH=build/installed $(BIN)/python -m pytest -n auto
 
 # a version of torch is named, as builds differ much in size; what cannot be installed is done without
 adapters: $(VENV)/.dev
@@ -26,6 +38,9 @@ adapters: $(VENV)/.dev
 
 gallery: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run_all('build/gallery')"
+
+papers: $(VENV)/.run
+	OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m pliant papers $(if $(QUICK),--quick -o build/papers-quick,--docs docs)
 
 soak: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/soak --robots $(ROBOTS)

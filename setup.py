@@ -1,12 +1,21 @@
-"""Puts the examples into the wheel, where `pliant.gallery` finds them; everything else is in pyproject.toml."""
+"""What pyproject.toml cannot say: examples go into the wheel, and with ``PLIANT_BUILD_NATIVE=1`` machine code of all kernels too.
 
+The examples go to pliant/examples, where `pliant.gallery` finds them. Machine code is the extension module `pliant._machine_code` (see `native/`), in a
+wheel for one platform and any Python from 3.11 on; without the variable the wheel is pure, and numba compiles when pliant is used.
+"""
+
+import os
+import runpy
 import shutil
+import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 EXAMPLES = sorted([*Path("examples").glob("*.py"), *Path("examples").glob("models/*.yaml")])
+NATIVE = os.environ.get("PLIANT_BUILD_NATIVE", "") not in ("", "0")
 
 
 class BuildWithExamples(build_py):
@@ -27,4 +36,33 @@ class BuildWithExamples(build_py):
         return [*super().get_outputs(include_bytecode), *map(str, self._copies())]
 
 
-setup(cmdclass={"build_py": BuildWithExamples})
+class BuildMachineCode(build_ext):
+    """Compiles the kernels, and links them with the module's C file."""
+
+    def build_extension(self, ext):
+        """Kernels first."""
+        made = runpy.run_path(str(Path("native", "build.py")))["build"]()
+        ext.include_dirs.append(str(made.include))
+        ext.extra_objects += map(str, made.objects)
+        super().build_extension(ext)
+
+
+def native():
+    """The arguments of `setup` for a wheel with machine code."""
+    posix = os.name == "posix"
+    module = Extension(
+        "pliant._machine_code",
+        ["native/machine_code.c"],
+        depends=["native/build.py"],
+        py_limited_api=True,
+        extra_compile_args=["-O2", "-fvisibility=hidden"] if posix else [],
+        extra_link_args=["-Wl,-s", "-lm"] if sys.platform == "linux" else [],
+    )
+    return {
+        "ext_modules": [module],
+        "options": {"bdist_wheel": {"py_limited_api": "cp311"}},
+        "setup_requires": ["numpy>=1.26", "scipy>=1.11", "numba>=0.60,<0.69"],  # to compile kernels with
+    }
+
+
+setup(cmdclass={"build_py": BuildWithExamples, "build_ext": BuildMachineCode}, **(native() if NATIVE else {}))

@@ -7,12 +7,15 @@ from PIL import Image
 BUILD, DOCS = Path("build/gallery"), Path("docs/figures/gallery")
 USUAL = ("snapshots", "shapes", "shape")
 CHOICE = {
+    "bellows_actuator": "loops",
     "constant_strain_cantilever": "tip",
     "duality": "robot",
     "identify_material": "motion",
     "large_deflections": "bend",
     "manipulator_workspace": "cut",
     "octopus_arm": "out_of_plane",
+    "pneumatic_arm": "filling",
+    "pressure_regulated_arm": "angles",
     "swimming_in_vacuum": "curvatures",
     "tendon_routings": "plane",
 }

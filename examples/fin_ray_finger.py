@@ -23,10 +23,10 @@ LEAN = np.arcsin(SPAN / 2 / (LINKS * WALL))  # of the walls
 QUICK = False  # half a minute
 
 
-def build(rib: float = 1.0) -> pl.System:
+def build(rib: float = 1.0, points: int | None = None) -> pl.System:
     """The finger in the x-y plane; `rib` scales the length of the ribs, with 1 the unloaded finger fits together."""
     plastic = pl.Material(young=2e9, poisson=0.35, density=1050, viscosity=1e4)
-    common = {"material": plastic, "strains": pl.Strains(bending_z=1, stretch=0, shear_y=0)}
+    common = {"material": plastic, "strains": pl.Strains(bending_z=1, stretch=0, shear_y=0), "points": points}
     robot = pl.Robot("fin-ray finger", gravity=(0, -9.81, 0))
     slider = robot.add_body("slider", offset=(-SPAN / 2, 0, 0), joint=pl.Prismatic("y"))
     robot.add_motion("slide", slider)

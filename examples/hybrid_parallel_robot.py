@@ -22,14 +22,15 @@ RADIUS = SIDE / np.sqrt(3)  # of the circle of the corners
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
-def build(cut: str = "feet") -> pl.System:
-    """The robot with its loops cut at the feet (63 dof), or at the corners (59 dof), which is the same robot."""
+def build(cut: str = "feet", points: int | None = None) -> pl.System:
+    """Loops cut at the feet (63 dof), or at the corners (59 dof), which is the same robot; the paper has 5 Gauss points."""
     robot = pl.Robot("hybrid parallel robot", gravity=(0, 0, -9.81))
     pillar = {
         "length": HEIGHT,
         "section": pl.Rectangle(height=0.015, width=0.03),
         "material": pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4),
         "strains": pl.Strains(torsion=3, bending=3, stretch=1, shear=1),
+        "points": points,
     }
     corners = [pl.rotate("z", angle) @ pl.translate(RADIUS, 0, 0) for angle in np.radians([0, 120, 240])]
     up = pl.Pose(rotation=np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]]))

@@ -5,7 +5,7 @@ apart; the last quarter is passive. The paper measures the tensions and shows th
 made up, and up to 3 N, which turns the arm by about a quarter turn.
 
 Three models: the four cylinders of constant strain of the paper (24 dof), the same strains on the true cone, and four rods with
-quadratic strains (72 dof), which may jump at the anchors as the loads of the cables do. The paper needs 5.5 min for each motion.
+quadratic strains (72 dof), which may jump at the anchors as the loads of the cables do. The paper needs 5.5 min for each second.
 """
 
 from itertools import pairwise

@@ -1,10 +1,9 @@
 """A rod between two clamps, twisted by one turn and then pushed together: [004] test 3.
 
-One clamp slides and turns, its two joints are prescribed, and a fixed loop joint holds the tip of the rod in it. As the
-clamps approach each other the twist turns into bending: the rod buckles into a helix, forms a loop and, when the clamps meet,
-is a plane circle without any twist. The paper's G and density are unphysical, so this is a steel rod of its length and
-diameter without gravity, and results are normalised: lengths by L, forces by EI/L², moments and energies by EI/L. Its steps are
-the paper's. A round rod may buckle in any direction, so every bent state is a neutral one; therefore stable=False.
+One clamp slides and turns, its joints are prescribed, and a loop joint holds the tip of the rod in it. As the clamps approach
+each other the twist turns into bending: the rod forms a helix, a loop and, when they meet, a plane circle without twist.
+Functions (3 of torsion, 5 and 5 of bending, 2 of stretch), steps and weight (9.81 N/m) are the paper's; its G and density are
+unphysical, so this is steel. Results are over L, EI/L², EI/L. Checks are without weight: bent states are neutral, hence stable=False.
 """
 
 import numpy as np
@@ -22,17 +21,21 @@ EI, TURN = YOUNG * np.pi * RADIUS**4 / 4, 2 * np.pi
 GJ, EA = 1 / (1 + POISSON), 4 * (LENGTH / RADIUS) ** 2  # over EI, over EI/L²
 
 
-def build(order: int = 6) -> pl.System:
-    """The rod with torsion and bending of this order and linear stretch; the paper has 3, 5 and 5, and 2 functions."""
-    robot = pl.Robot("twisted rod", gravity=(0, 0, 0))
-    steel = {"section": pl.Circle(RADIUS), "material": pl.Material(young=YOUNG, poisson=POISSON, density=7800)}
-    strains = pl.Strains(torsion=order, bending=order, stretch=1, basis="chebyshev")
-    rod = robot.add_rod("rod", length=LENGTH, strains=strains, points=3 * order + 10, **steel)
-    slide = robot.add_body("slide", offset=(LENGTH, 0, 0), joint=pl.Prismatic("x"))
-    clamp = robot.add_body("clamp", parent=slide, joint=pl.Revolute("x"))
-    robot.add_motion("push", slide)
-    robot.add_motion("twist", clamp)
-    robot.add_loop("grip", clamp, rod.tip)
+def build(order: int | None = None, weight: float = 9.81, clamp: bool = True) -> pl.System:
+    """The rod with the paper's functions, or torsion and bending of an order; its weight [N/m]; held by the clamp, or free."""
+    robot = pl.Robot("twisted rod", gravity=(0, 0, weight))
+    torsion, bending = (2, 4) if order is None else (order, order)
+    steel = pl.Material(young=YOUNG, poisson=POISSON, density=1 / (np.pi * RADIUS**2))  # 1 kg/m
+    own = {"length": LENGTH, "section": pl.Circle(RADIUS), "material": steel, "points": 3 * bending + 10}
+    rod = robot.add_rod(
+        "rod", strains=pl.Strains(torsion=torsion, bending=bending, stretch=1, basis="chebyshev"), **own
+    )
+    if clamp:
+        slide = robot.add_body("slide", offset=(LENGTH, 0, 0), joint=pl.Prismatic("x"))
+        jaw = robot.add_body("clamp", parent=slide, joint=pl.Revolute("x"))
+        robot.add_motion("push", slide)
+        robot.add_motion("twist", jaw)
+        robot.add_loop("grip", jaw, rod.tip)
     return robot.compile()
 
 
@@ -50,9 +53,9 @@ def twist(system: pl.System, steps: int = 18) -> list[pl.Equilibrium]:
 
 
 def push(system: pl.System, straight: pl.Equilibrium, steps: int = 15) -> list[pl.Equilibrium]:
-    """The second phase, from the distance L to −L/2; the first step starts slightly bent."""
-    q, first = straight.q.copy(), system.dof_names.index("rod.bending_y[0]")
-    q[[first, first + 2]] = 0.2 / LENGTH, -2.0 / LENGTH
+    """The second phase, from L to −L/2; the first step starts slightly bent."""
+    q, k = straight.q.copy(), system.dof_names.index("rod.bending_y[0]")
+    q[[k, k + 2]] = 0.2 / LENGTH, -2.0 / LENGTH
     out = [hold(system, q, TURN, 1 - 1.5 / steps)]
     for k in range(2, steps + 1):
         out.append(hold(system, out[-1].q, TURN, 1 - 1.5 * k / steps))
@@ -113,8 +116,7 @@ def figures(pushed: list[pl.Equilibrium]) -> dict[str, object]:
 
 
 def main(figures_dir: str | None = None) -> None:
-    twisted = twist(system := build())
-    pushed = push(system, twisted[-1])
+    pushed = push(system := build(), (twisted := twist(system))[-1])
     print("    turn/2π   distance     thrust side force   moment x    torsion    bending energy")
     for state in [*twisted[::6], *pushed]:
         w, (slide, turn) = reaction(system, state), state.q[-2:]
@@ -125,21 +127,19 @@ def main(figures_dir: str | None = None) -> None:
 
 
 def check() -> None:
-    twisted = twist(system := build(10))
+    twisted = twist(system := build(10, weight=0.0))
     straight, pushed = twisted[-1], push(system, twisted[-1])
     assert all(state.success for state in twisted + pushed)
+    assert all(state.success for state in push(build(), twist(build())[-1]))  # with the paper's functions and weight
     assert max(np.abs(system.closure(state.q)[0]).max() for state in twisted + pushed) < 1e-10
     np.testing.assert_allclose(reaction(system, straight)[0], GJ * TURN, rtol=1e-9)
     # the straight rod is stable up to the critical thrust; the classical values for thrust and for torque alone
     np.testing.assert_allclose((critical_force(1e-9), critical_force(8.986)), (4 * np.pi**2, 0), atol=0.01)
-    thrust = critical_force(GJ * TURN)
-    assert hold(system, straight.q, TURN, 1 - 0.9999 * thrust / EA).stable
-    assert not hold(system, straight.q, TURN, 1 - 1.0001 * thrust / EA).stable
-    # an independent integration with the reactions found ends in the clamp
-    for k, x in ((0, 0.9), (2, 0.7), (4, 0.5)):
+    stable = [hold(system, straight.q, TURN, 1 - x * critical_force(GJ * TURN) / EA).stable for x in (0.9999, 1.0001)]
+    assert stable == [True, False]
+    for k, x in ((0, 0.9), (2, 0.7), (4, 0.5)):  # an independent integration with these reactions ends in the clamp
         np.testing.assert_allclose(tip_of(reaction(system, pushed[k]), x), [x, 0, 0, 0, 0, 0], atol=2e-4)
-    # the clamps meet: a plane circle, free of force and twist
-    circle = pushed[9]
+    circle = pushed[9]  # the clamps meet: a plane circle, free of force and twist
     np.testing.assert_allclose(energies(system, circle.q), (0, 2 * np.pi**2), atol=1e-9)
     np.testing.assert_allclose(reaction(system, circle)[[0, 3, 4, 5]], 0, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(reaction(system, circle)[1:3]), TURN, rtol=1e-9)

@@ -137,7 +137,20 @@ def test_descriptions_do_not_import_what_computes(module):
 
 
 # each room may import, when it is loaded, what stands before it
-ROOMS = ("kernels", "model", "compile", "system", "solve", "analysis", "gradients", "io", "many", "viz", "cli")
+ROOMS = (
+    "kernels",
+    "model",
+    "compile",
+    "system",
+    "solve",
+    "analysis",
+    "gradients",
+    "io",
+    "many",
+    "viz",
+    "papers",
+    "cli",
+)
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if m.count(".") > 1])

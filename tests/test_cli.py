@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant import _native
 from pliant.cli import main
 from pliant.cli.parser import make_parser
 
@@ -242,7 +243,26 @@ def test_bench(capsys):
 
 def test_info(capsys):
     assert main(["info", "--json"]) == 0
-    assert {"pliant", "numba", "viser", "compiled kernels"} <= set(out(capsys))
+    found = out(capsys)
+    assert {"pliant", "numba", "viser", "kernels"} <= set(found)
+    expected = "interpreted" if _native.INTERPRETED else "machine code" if _native.LEVEL else "compiled by numba"
+    assert expected in found["kernels"]
+    if not _native.INTERPRETED and not _native.LEVEL:
+        assert f"({_native.MISSING})" in found["kernels"]  # and why
+
+
+def test_warm_up_accounts_for_every_part(capsys):
+    if _native.INTERPRETED:
+        assert main(["warm-up"]) == 2
+        assert "nothing to compile" in capsys.readouterr().err
+        return
+    assert main(["warm-up", "--json"]) == 0
+    done = out(capsys)["parts"]
+    assert {"engine.run", "loads.contact.contacts", "program.evaluate_rows"} <= set(done)
+    waiting = [name for name, how in done.items() if how == "compiled when called"]
+    assert waiting == ["recursion.dynamics.inverse_dynamics"]
+    allowed = {"machine code"} if _native.LEVEL else {"compiled now", "compiled before"}
+    assert {how for name, how in done.items() if name not in waiting} <= allowed
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
@@ -287,7 +307,9 @@ def test_every_command_has_help():
     parser = make_parser()
     actions = parser._subparsers._group_actions[0]
     commands = actions.choices
-    assert {"run", "statics", "modes", "view", "studio", "examples", "new", "check", "bench", "info"} <= set(commands)
+    assert {"run", "statics", "modes", "view", "studio", "examples", "new", "check", "bench", "info", "warm-up"} <= set(
+        commands
+    )
     for name, sub in commands.items():
         assert sub.description, name
         for action in sub._actions:

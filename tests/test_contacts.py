@@ -230,9 +230,12 @@ def test_contacts_of_a_run(run):
     some = run.contacts([0.05, 0.1])
     assert [len(state) for state in some] == [4, 4]
     # momentum: what slows it down is what is reported
-    F = np.array([state.force_on("crate")[0] for state in history])
-    lost = np.trapezoid(F, run.t)
-    np.testing.assert_allclose(1.5 * (run.v[-1, 3] - run.v[0, 3]), lost, rtol=0.02)
+    whole = pl.simulate(
+        run.system, 0.3, start=run.q[0], velocity=run.v[0]
+    )  # at its own steps: friction ends suddenly, where the crate stops
+    F = np.array([state.force_on("crate")[0] for state in whole.contacts()])
+    lost = np.trapezoid(F, whole.t)
+    np.testing.assert_allclose(1.5 * (whole.v[-1, 3] - whole.v[0, 3]), lost, rtol=0.01)
     with pytest.raises(ValueError, match="within the run"):
         run.contacts(7.0)
 

@@ -473,6 +473,46 @@ def test_equations_have_exact_derivatives(coordinate):
         np.testing.assert_allclose(problem.offset(state, there), z, atol=1e-15)
 
 
+def test_a_design_parameter_varies():
+    """A column under a constant push buckles at its length; past that it is the elastica of the longer column."""
+    system = column()
+    push = {"push": EULER}
+    branch = trace_equilibria(system, parameter="rod.length", u=push, stop=1.3 * LENGTH)
+    assert branch.success
+    assert branch.parameter[0] == LENGTH
+    shorter = trace_equilibria(system, parameter="rod.length", u=push, begin=0.8 * LENGTH, stop=1.3 * LENGTH)
+    (point,) = shorter.special("bifurcation")
+    np.testing.assert_allclose(point.parameter, LENGTH, rtol=3e-6)
+    bent = shorter.switch(point)
+    assert bent.success
+    last = bent.equilibrium(-1)
+    other = system.with_parameters({"rod.length": 1.3 * LENGTH})
+    rest = pl.solve_statics(other, push, start=last.q)
+    np.testing.assert_allclose(rest.q, last.q, rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(last.system.pose("rod.tip", last.q), other.pose("rod.tip", last.q))
+
+
+def test_robots_as_a_function_of_the_parameter():
+    """Where there is none the trace ends and says why; other coordinates are refused."""
+    system = column()
+
+    def robots(x: float) -> pl.System:
+        if x > 1.0:
+            raise ValueError("too soft")
+        return system.with_parameters({"push.force.y": x})
+
+    branch = trace_equilibria(system, parameter=robots, u={"push": 0.1 * EULER}, stop=2.0)
+    assert not branch.success
+    assert "too soft" in branch.message
+    assert 0.99 < branch.parameter[-1] <= 1.0
+    rest = pl.solve_statics(robots(branch.parameter[-1]), {"push": 0.1 * EULER})
+    np.testing.assert_allclose(branch.q[-1], rest.q, rtol=1e-7, atol=1e-9)
+    with pytest.raises(ValueError, match="other coordinates or inputs"):
+        trace_equilibria(system, parameter=lambda x: link(), stop=1.0)
+    with pytest.raises(TypeError, match="a System is needed"):
+        trace_equilibria(system, parameter=lambda x: x, stop=1.0)
+
+
 def test_failures_return_what_was_computed():
     short = trace_equilibria(pendulum(), input="moment", stop=14.0, steps=5)
     assert not short.success

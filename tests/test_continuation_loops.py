@@ -454,7 +454,7 @@ def test_loops_that_do_not_close():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({}, ValueError, "exactly one of load, input, gravity, coordinate and prescribed"),
+        ({}, ValueError, "exactly one of load, input, gravity, coordinate, prescribed and parameter"),
         ({"prescribed": "push", "gravity": True}, ValueError, "2 were given"),
         ({"prescribed": "psh"}, KeyError, "did you mean 'push'"),
         ({"prescribed": "both"}, ValueError, "'pair.angle', 'pair.displacement' at once. Give coordinate="),

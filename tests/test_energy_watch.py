@@ -38,6 +38,7 @@ def watched(run: pl.Result, speed: float = 1.0) -> EnergyWatch:
         run.tau,
         np.zeros((n, 0)),
         np.zeros((n, 0)),
+        np.zeros((n, 0)),
         np.full((n, 5), np.nan),
         np.ones(n),
     )

@@ -238,13 +238,21 @@ def test_standing_on_the_ground_is_neutral(height, load_steps):
 
 
 def test_friction_does_not_hide_a_neutral_equilibrium():
-    """Friction acts on motion only: at rest nothing holds the box in the plane, but disturbances do not grow."""
-    system = ground(friction=0.5, damping=1.0)
+    """Smooth friction acts on motion only: at rest nothing holds the box in the plane, but disturbances do not grow."""
+    system = ground(friction=0.5, damping=1.0, stiction=0.0)
     start = system.neutral()
     start[-1] = 0.06
     rest = pl.solve_statics(system, start=start)
     assert (rest.success, rest.stability) == (True, "neutral")
     assert "'box.vx', 'box.vy'" in rest.message
+
+
+def test_friction_that_sticks_holds_an_equilibrium():
+    system = ground(friction=0.5, damping=1.0)
+    start = system.neutral()
+    start[-1] = 0.06
+    rest = pl.solve_statics(system, start=start)
+    assert (rest.success, rest.stability) == (True, "stable")
 
 
 def test_a_static_jacobian_needs_stiffness():
@@ -452,7 +460,7 @@ def test_first_errors_say_what_to_do():
     with pytest.raises(TypeError, match=r"^u\['cable'\] is a function"):
         pl.solve_statics(system, {"cable": np.sin})  # type: ignore[dict-item]
     run = pl.simulate(system, 0.01, step=0.005)
-    for start in ("rest", 3, {"q": 1}, [0.0] * 5, run, np.zeros((12, 2)), [1j] * 12):
+    for start in ("rest", 3, {"q": 1}, [0.0] * 5, np.zeros((12, 2)), [1j] * 12):
         with pytest.raises(TypeError, match=r"^start = .*12 numbers, nq of 'arm'.*Equilibrium.*start=run\.q\[-1\]"):
             pl.solve_statics(system, start=start)  # type: ignore[arg-type]
     assert pl.solve_statics(system, start=run.q[-1]).success

@@ -46,7 +46,8 @@ ADDERS = {  # method of Robot -> record of the file
         if record.make is None and (record.part is None or is_own(record.part))  # no loads of other tests
     },
 }
-ADDERS.pop("add_ConcentricTubes", None)  # a Load, added by add_load
+for own in ("ConcentricTubes", "Gas", "Wave", "Profile", "Gust"):  # Loads, added by add_load
+    ADDERS.pop(f"add_{own}", None)
 NOT_ADDED_BY_A_RECORD = {
     "add_contacts": "the pairs that it adds",
     "add_tubes": "the rods that it adds and the record of ConcentricTubes, see test_tubes",
@@ -66,6 +67,7 @@ FIELDS_ELSEWHERE = {  # fields of the description that are no keys of the record
         for cls in (joints.Fixed, *joints.RESTRAINTS)
         if not cls.nv
     },
+    sections.Composite: dict.fromkeys(("shear_factor", "torsion_factor"), "those of the parts"),
     strains.Strains: {"bases": "one key for each strain"},
     basis.Custom: dict.fromkeys(("_function", "_size", "_degree", "_breakpoints"), "function, degree, breakpoints"),
 }
@@ -77,6 +79,7 @@ NOT_IN_FILES = {
     routing.HelixOffset: "the key helical_routing",
     actuators.Negative: "the area of a chamber",
     user.UserLoad: "a Python function",
+    pl.UserLaw: "a Python function",
     sections.SectionProperties: "a result",
     quadrature.Grid: "a result",
     shapes.Distance: "a result",
@@ -454,6 +457,12 @@ def test_names_of_the_package_are_kept():
 SPECIAL: dict[str, dict[str, Any]] = {  # what a class does not allow otherwise
     "Material": {"shear_modulus": None},
     "Annulus": {"outer": 0.4},
+    "Composite": {
+        "parts": (
+            pl.Part(pl.Circle(0.1), RUBBER, (0.1, 0.2), "all"),
+            pl.Part(pl.Circle(0.1), RUBBER, name="core", inside="all"),
+        )
+    },
     "Universal": {"axis1": (1.0, 0.0, 0.0)},
     "Spherical": {"rest": (0.1, 0.2, 0.3)},
     "Free": {"rest": pl.translate(0.1, 0.2, 0.3)},
@@ -538,12 +547,23 @@ CALLS = [
     ("add_chamber", {"rod": "arm", "area": E("1e-4*(1 + X)"), **LINE}),
     ("add_chamber", {"rod": "arm", "area": 1e-4, **SMOOTH}),
     ("add_stress", {"rod": "arm", "stress": E([0, "X", 0, 0, 0, 0])}),
+    ("add_active_strain", {"rod": "arm", "strain": E([0, "X", 0, 0, 0, 0])}),
+    ("add_rod", {**ROD, "material": pl.Material(2e6, poisson=0.5, density=1100.0), "strains": pl.Strains.reissner(1), "law": pl.Yeoh(c2=1 / 3, c3=-2e3)}),
+    ("add_rod", {**ROD, "strains": pl.Strains.reissner(1), "law": (pl.Polynomial(torsion=0.1, bending=(1 / 3, 2.0), stretch=(0.1,), shear=1e-7), pl.Prony((0.1, 1 / 3), (1e-3, 2.0), statics="unrelaxed"), pl.Springpot(0.3, 0.1, (1.0, 10.0), branches=4), pl.BoucWen(bending=(1.0, 1 / 3), shear=(2.0, 0.1), exponent=2, beta=0.7), pl.PrandtlIshlinskii(stretch=((0.1, 1 / 3), (0.2, 0.4))))}),
+    ("add_rod", {**ROD, "strains": pl.Strains.reissner(1), "law": [pl.Plastic(torsion=1 / 3, bending=2.0, stretch=5.0, hardening=0.1)]}),
     ("add_motor", {"link": "hub", "dof": "angle2", "control": "position", "kp": 2.0, "kd": 0.3, "limit": 5.0}),
     ("add_motor", {"link": "guide", "dof": "displacement"}),
     ("add_motion", {"link": "hub", "dof": 1}),
     ("add_motion", {"link": "guide"}),
     ("add_stop", {"link": "hub", "dof": "angle2", "lower": -0.1, "upper": 0.2, "stiffness": 1e3, "dissipation": 0.4}),
     ("add_stop", {"link": "guide", "dof": 1, "upper": 0.2, "stiffness": 1e3}),
+    ("add_stop", {"link": "hub", "dof": "angle2", "lower": -0.1, "upper": 0.2, "stiffness": 1e3, "restitution": 0.4}),
+    ("add_friction", {"link": "hub", "dof": "angle2", "coulomb": 0.1, "viscous": 0.2, "breakaway": 0.3, "stribeck": 0.4, "stiction": 1e-4, "slip_speed": 0.5}),
+    ("add_friction", {"link": "guide", "dof": 1, "coulomb": 0.1}),
+    ("add_spring", {"link": "hub", "dof": "angle2", "torque": (0.0, 1.0, 0.5), "rest": 0.1, "gap": 0.2}),
+    ("add_spring", {"link": "guide", "dof": 1, "torque": pl.Characteristic([0, 1, 2], [0, 1, 3], kind="monotone")}),
+    ("add_backlash", {"terms": {"hub.angle1": 1.0, "wheel": -2.0}, "gap": 0.01, "stiffness": 1e3, "offset": 0.1, "dissipation": 0.3}),
+    ("add_backlash", {"terms": {"hub.angle1": 1.0, "wheel": -2.0}, "gap": 0.01, "stiffness": 1e3, "restitution": 0.3}),
     ("add_wrench", {"parent": "arm@0.6", "force": (1, 2, 3), "moment": (4, 5, 6), "axes": "body", "offset": TURNED, "constant": True}),
     ("add_distributed_wrench", {"rod": "leg", "force": E([0, "X", 0]), "moment": (4, 5, 6), "axes": "body", "constant": True}),
     ("add_dipole", {"place": "leg@0.5", "moment": (0.1, 0.2, 0.3)}),

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,21 @@ def loaded_robot() -> pl.Robot:
     robot.add_loop("pin", hand.at((0, 0.1, 0)), "float", joint=pl.Helical("x", pitch=0.1))
     robot.add_wrench("push", "eye", force=(1, 2, 3))
     robot.add_motor("motor", hand, control="position", kp=1.0)
+    robot.add_active_strain("muscle", rod, (1, 2, 0, 0.1, 0, 0))
+    return robot
+
+
+def lawful_robot() -> pl.Robot:
+    """The small robot with laws that remember."""
+    robot = small_robot()
+    laws = (
+        pl.Yeoh(c2=1e4, c3=1e3),
+        pl.Prony(0.3, 0.1),
+        pl.BoucWen(bending=(0.1, 0.5)),
+        pl.PrandtlIshlinskii(torsion=[(0.1, 0.1)]),
+    )
+    robot.links[1] = replace(robot.links[1], content=replace(robot.links[1].content, law=laws))
+    robot.add_active_strain("muscle", "rod", (1, 2, 0, 0.1, 0, 0))
     return robot
 
 
@@ -117,6 +133,14 @@ def add_loads(out: dict[str, np.ndarray]) -> None:
     assert {"touch", "itself"} == set(found.name)
     out["contacts"] = np.column_stack([found.gap, found.point, found.normal, found.force])
     out["lengths"] = np.vstack([system.tendon_lengths(q)[1], system.closure(q, v)[1]])
+    system = lawful_robot().compile()
+    rng = np.random.default_rng(3)
+    q = system.random(rng)
+    v, a = rng.normal(size=(2, system.nv))
+    out["laws residual"] = system.residual(q, v, a, [0.3])
+    out["laws tangent"] = system.residual_tangent(q, v, a, [0.3], weights=(0.7, 1.3, 2.1))
+    out["laws inputs"] = system.actuation_matrix(q, v, [0.3])
+    out["laws energy"] = [system.elastic_energy(q, [0.3])]
 
 
 def save(path: str) -> None:

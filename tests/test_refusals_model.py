@@ -136,6 +136,10 @@ CALLS = {
     "add_loop": ("add_loop", {"name": "x", "a": "arm", "b": "hub"}),
     "add_coupling": ("add_coupling", {"name": "x", "terms": {"hub": 1.0, "wheel": 2.0}}),
     "add_stop": ("add_stop", {"name": "x", "link": "hub", "lower": -1.0, "upper": 2.0, "stiffness": 10.0}),
+    "add_friction": ("add_friction", {"name": "x", "link": "hub", "coulomb": 1.0, "breakaway": 2.0, "stribeck": 0.1}),
+    "add_spring": ("add_spring", {"name": "x", "link": "hub", "torque": (0.0, 1.0)}),
+    "add_backlash": ("add_backlash", {"name": "x", "terms": {"hub.angle1": 1.0, "wheel": 2.0}, "gap": 0.1, "stiffness": 1.0}),
+    "Characteristic": (pl.Characteristic, {"x": (0.0, 1.0, 2.0, 3.0), "values": (0.0, 1.0, 2.0, 3.0)}),
     "add_stop on a loop": ("add_stop", {"name": "x", "link": "guide", "upper": 2.0, "stiffness": 10.0}),
     "add_motor on a loop": ("add_motor", {"name": "x", "link": "guide"}),
     "add_motion on a loop": ("add_motion", {"name": "x", "link": "guide"}),
@@ -144,6 +148,9 @@ CALLS = {
     "Circle": (pl.Circle, {"radius": 0.1}),
     "Annulus": (pl.Annulus, {"outer": 0.2, "inner": 0.1}),
     "CustomSection": (pl.CustomSection, {"area": 1e-2, "Iy": 1e-4, "Iz": 1e-4, "J": 1e-4}),
+    "Material along X": (pl.Material, {"young": (1e6, 2e6), "shear_modulus": 1e5, "density": (1e3, 2e3), "viscosity": 1.0}),
+    "Part": (pl.Part, {"section": pl.Circle(0.1), "material": pl.Material(1e6, poisson=0.5, density=1e3), "at": (0.1, 0.2)}),
+    "Composite": (pl.Composite, {"parts": [(pl.Circle(0.1), pl.Material(1e6, poisson=0.5, density=1e3))]}),
     "Stepped": (pl.Stepped, {"values": [1.0, 2.0], "at": [0.5]}),
     "Cylinder": (pl.Cylinder, {"radius": 1.0, "length": 1.0}),
     "Inertia": (pl.Inertia, {"mass": 1.0, "com": (0, 0, 0), "inertia": (1.0, 1.0, 1.0)}),
@@ -181,7 +188,7 @@ CALLS = {
 
 
 NEVER = ("text", "complex", "texts", "flags", "nan", "nans", "huge", "endless", "object", "set", "bytes", "ragged")
-TAKEN = {("text", field) for field in ("name", "rod", "inputs", "source")}
+TAKEN = {("text", field) for field in ("name", "rod", "inputs", "source", "inside")}
 TAKEN |= {("texts", "inputs"), ("texts", "source"), ("huge", "source")}
 RAW = (
     "not iterable",

@@ -129,7 +129,15 @@ def answers(system: pl.System, seed: int = 0) -> dict[str, bytes]:
     values |= {name: rng.normal(size=system.nv) for name in ("dv", "tau", "b")}
     values |= {"u": rng.uniform(size=system.nu), "multipliers": rng.normal(size=len(system.loop_rows))}
     values |= {"link": system.links[0], "frame": system.links[-1], "alpha": 2.0, "beta": 3.0, "rng": 1}
-    values |= {"loop": loops[0] if loops else None, "stress": np.ones(6), "within": 0.5, "weights": None, "X": 7}
+    values |= {
+        "loop": loops[0] if loops else None,
+        "stress": np.ones(6),
+        "within": 0.5,
+        "weights": None,
+        "X": 7,
+        "points": np.eye(3),
+        "memory": np.zeros(system.nz),
+    }
     values["rod"] = next((link.name for link in system.robot.links if link.is_rod), None)
     found = {}
     for name, method in inspect.getmembers(system, callable):

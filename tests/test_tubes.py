@@ -96,6 +96,32 @@ def test_the_snap_of_three_tubes():
     assert held.stability == "stable"
 
 
+def test_tubes_snap_while_one_is_pushed():
+    """The fold met along an insertion is the fold met along a rotation there."""
+    robot, tubes = robot_of(HOME)
+    system = robot.compile()
+    angle = np.radians(205.0)
+    branch = pl.trace_equilibria(
+        system,
+        parameter=lambda x: tubes.inserted(system, (x, *HOME[1:])),
+        u=rotated(0, angle, 0),
+        begin=HOME[0],
+        stop=HOME[0] + 0.01,
+        bounds=(HOME[0], HOME[0] + 0.01),
+        step=0.2,
+        steps=6,
+    )
+    (fold,) = branch.special("limit")
+    assert fold.parameter == pytest.approx(-0.117337, abs=1e-5)
+    moved = tubes.inserted(system, (fold.parameter, *HOME[1:]))
+    near = pl.solve_statics(moved, rotated(0, angle - 0.1, 0), start=branch.q[0])
+    turned = pl.trace_equilibria(
+        moved, input="ctr_rotation2", start=near, begin=angle - 0.1, stop=angle + 0.1, step=0.2, steps=12
+    )
+    (limit,) = turned.special("limit")
+    assert limit.parameter == pytest.approx(angle, abs=1e-6)
+
+
 def test_three_tubes_against_a_boundary_value_problem():
     """The twist equations of each tube, integrated from the plate and shot at free ends: 1e-9 m of 0.13 m, angles at the plate."""
     tubes = three()

@@ -186,11 +186,14 @@ def test_what_is_not_supported_is_said(tmp_path):
     limit = '<limit effort="1" velocity="1"/>'
     parts = link("base") + link("a") + link("b")
     parts += joint("revolute", "base", "a", f'{limit}<dynamics damping="1" friction="0.1"/>')
-    parts += joint("planar", "a", "b", '<axis xyz="0 0 1"/><mimic joint="a_joint"/>')
+    parts += joint("planar", "a", "b", '<axis xyz="0 0 1"/><dynamics friction="0.2"/><mimic joint="a_joint"/>')
     with pytest.warns(UserWarning, match="URDF: joint") as caught:
         robot = pl.load_urdf(write(tmp_path, parts))
     assert ["dry friction" in str(w.message) or "mimics 'a_joint'" in str(w.message) for w in caught] == [True, True]
     assert not robot.couplings
+    assert robot.bearings == {
+        "a_joint_friction": pl.JointFriction("a", coulomb=0.1)
+    }  # of the joint with one coordinate
 
 
 def fingers(tmp_path, mimic: str) -> pl.Robot:

@@ -6,31 +6,25 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 
 
-def engine() -> None:
-    """The engine: the longest, so it comes first."""
-    from test_interpreted import small_robot
+def kernels() -> None:
+    """Every kernel and unit for real numbers, in one process: the longest, so it comes first."""
+    from pliant._parts import compile_all
 
-    system = small_robot().compile()
-    system.gravity_forces(system.neutral())
+    compile_all()
 
 
-def units() -> None:
-    """What the engine calls through pointers."""
-    from pliant._call import Unit
-    from pliant.kernels import loads
+def native() -> None:
+    """The wheel with machine code, for the tests of it."""
+    import native_wheel
 
-    for info in pkgutil.iter_modules(loads.__path__, "pliant.kernels.loads."):
-        for unit in vars(import_module(info.name)).values():
-            if isinstance(unit, Unit):
-                assert unit.address
+    if not native_wheel.why_not():
+        native_wheel.wheel()
 
 
 def oracle() -> None:
@@ -54,7 +48,7 @@ def oracle() -> None:
 
 
 def rest() -> None:
-    """The remaining kernels, by asking a small robot everything."""
+    """What a small robot that is asked everything needs beside."""
     import pliant as pl
     import test_interpreted
 
@@ -69,14 +63,20 @@ def loaded() -> None:
     """The forces of every family for complex numbers."""
     import numpy as np
 
+    from law_robots import complex_laws, lawful, task_memory
     from load_robots import complex_forces, state
     from test_interpreted import loaded_robot
 
     system = loaded_robot().compile()
     complex_forces(system, *state(system), np.ones(system.nu))
+    laws = lawful().compile()
+    q, v, a = state(laws)
+    complex_laws(laws, q, v, a, np.ones(laws.nu), np.zeros(laws.nz), 0.0)
+    task_memory(laws, q, v, np.ones(laws.nu), np.zeros(laws.nz), 0.0)
+    laws.elastic_tangent(q)
 
 
-FIRST, LAST = (engine, oracle, units), (rest, loaded)  # the last need what the first compile
+FIRST, LAST = (kernels, oracle, native), (rest, loaded)  # the last need what the first compile
 
 
 def warm(names: list[str]) -> None:

@@ -21,8 +21,10 @@ from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
 from .gradients.statics import StaticGradient, static_gradient
-from .model.actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
-from .model.fluid import Fluid, Hydrodynamics
+from .model.actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .model.bearings import Backlash, Characteristic, JointFriction, JointSpring
+from .model.fluid import Fluid, Gust, Hydrodynamics, Profile, Wave
+from .model.gas import Gas
 from .model.joints import (
     Cylindrical,
     Distance,
@@ -61,7 +63,21 @@ from .model.rods.basis import (
     PiecewiseConstant,
     QuadraticElements,
 )
-from .model.rods.sections import Annulus, Circle, CustomSection, Ellipse, Material, Rectangle, Stepped
+from .model.rods.laws import (
+    BoucWen,
+    Law,
+    Linear,
+    NeoHookean,
+    Plastic,
+    Polynomial,
+    PrandtlIshlinskii,
+    Prony,
+    Springpot,
+    UserLaw,
+    Yeoh,
+    compiled_law,
+)
+from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
 from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere
@@ -71,6 +87,7 @@ from .model.user import UserLoad, compiled_load
 from .solve.branch import Branch, SpecialPoint
 from .solve.closure import redundant_constraints
 from .solve.continuation import trace_equilibria
+from .solve.control import PID, Controller, Lag, Observer, Sampled, Sensor
 from .solve.equilibrium import Equilibrium
 from .solve.methods import Integrator
 from .solve.motion import Motion
@@ -89,25 +106,31 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (in plain order)
+    "ActiveStrain",
     "Actuation",
     "Align",
     "Along",
     "Annulus",
+    "Backlash",
     "Basis",
     "Batch",
     "BatchResult",
+    "BoucWen",
     "Box",
     "Branch",
     "Capsule",
+    "Characteristic",
     "Chebyshev",
     "Circle",
     "Coil",
+    "Composite",
     "CompositeMatrices",
     "ConcentricTubes",
     "ConstrainedMotion",
     "Contact",
     "Contacts",
+    "Controller",
     "Coupling",
     "Custom",
     "CustomSection",
@@ -129,8 +152,10 @@ __all__ = [
     "Fourier",
     "Frame",
     "Free",
+    "Gas",
     "Gaussian",
     "Gradient",
+    "Gust",
     "HalfSpace",
     "HeightField",
     "Helical",
@@ -143,7 +168,12 @@ __all__ = [
     "InverseDerivatives",
     "InverseMultiquadric",
     "Joint",
+    "JointFriction",
+    "JointSpring",
+    "Lag",
+    "Law",
     "Legendre",
+    "Linear",
     "LinearElements",
     "Linearization",
     "Link",
@@ -159,14 +189,23 @@ __all__ = [
     "Monomial",
     "Motion",
     "Motor",
+    "NeoHookean",
+    "Observer",
     "Obstacle",
+    "PID",
+    "Part",
     "PiecewiseConstant",
     "Planar",
+    "Plastic",
     "PointWrench",
+    "Polynomial",
     "Pose",
+    "PrandtlIshlinskii",
     "PrescribedMotion",
     "Prismatic",
+    "Profile",
     "ProjectedMatrices",
+    "Prony",
     "QuadraticElements",
     "Reach",
     "ReachableSet",
@@ -180,6 +219,8 @@ __all__ = [
     "Rollout",
     "RolloutError",
     "Rows",
+    "Sampled",
+    "Sensor",
     "Signal",
     "Skate",
     "Slot",
@@ -188,6 +229,7 @@ __all__ = [
     "SpecialPoint",
     "Sphere",
     "Spherical",
+    "Springpot",
     "StaticGradient",
     "Stepped",
     "Still",
@@ -200,8 +242,12 @@ __all__ = [
     "Track",
     "Tube",
     "Universal",
+    "UserLaw",
     "UserLoad",
+    "Wave",
+    "Yeoh",
     "batch",
+    "compiled_law",
     "compiled_load",
     "composite_matrices",
     "constant_strain",

@@ -21,16 +21,15 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _numba
-from ._jit import inline, managed, stamp
-from ._numba import DIRECT, INTERPRETED
+from . import _native
+from ._jit import INTERPRETED, Part, compiler, inline, managed, resolve, stamp
 
 __all__ = [
     "PROTOTYPE",
@@ -67,7 +66,7 @@ def _call_load_interpreted(address: int, n: int, want: int, *arrays: Array) -> N
 
 # call_load(address, n, want, pose, twist, inputs, wrench, dpose, dtwist), for use inside compiled functions. The address
 # is a value at run time, no constant of the code: a kernel in the disk cache works with any load of any process.
-call_load: Any = _call_load_interpreted if INTERPRETED else _numba.unsized_call
+call_load: Any = _call_load_interpreted if INTERPRETED else Part(lambda: compiler().unsized_call)
 
 
 # ---------------------------------------------------------------- from a kernel to a unit
@@ -83,7 +82,7 @@ def _call_unit_interpreted(address: int, task: int, own: int, spare: int, *array
 
 
 # call_unit(address, task, own, spare, ints, floats, buffer, q, v, u, out), for use inside compiled functions; see `Unit`
-call_unit: Any = _call_unit_interpreted if INTERPRETED else _numba.sized_call
+call_unit: Any = _call_unit_interpreted if INTERPRETED else Part(lambda: compiler().sized_call)
 
 
 def _pointer_to_interpreted(array: Array, offset: int) -> Array:
@@ -92,7 +91,7 @@ def _pointer_to_interpreted(array: Array, offset: int) -> Array:
 
 
 # pointer_to(array, offset): where an entry of a flat array is, for `array_at`
-pointer_to: Any = _pointer_to_interpreted if INTERPRETED else _numba.pointer_to
+pointer_to: Any = _pointer_to_interpreted if INTERPRETED else Part(lambda: compiler().pointer_to)
 
 
 def _as_array(array: Array, shape: tuple[int, ...]) -> Array:
@@ -101,11 +100,14 @@ def _as_array(array: Array, shape: tuple[int, ...]) -> Array:
 
 # array_at(pointer, shape): the array behind an argument of a unit, or behind `pointer_to`. It has no owner: no reference is
 # counted, and no slice is checked against the length of what it is part of.
-array_at: Any = _as_array if INTERPRETED else _numba.array_at
+array_at: Any = _as_array if INTERPRETED else Part(lambda: compiler().array_at)
 
 
-# group_maker(name, arrays): makes the function that unpacks a group of arrays, see `kernels.packing`; None where groups are tuples
-group_maker: Any = _numba.group_maker if DIRECT else None
+def group_maker(name: str, arrays: Mapping[str, tuple[bool, int]], as_tuple: Callable[[], Any]) -> Any:
+    """The function (ints, floats, first) that unpacks a group of arrays, see `kernels.packing`; `as_tuple` makes it where groups are tuples."""
+    if INTERPRETED:
+        return as_tuple()
+    return Part(lambda: compiler().group_maker(name, arrays) if compiler().DIRECT else as_tuple().made)
 
 
 class Unit:
@@ -120,6 +122,8 @@ class Unit:
         The function whose file the compiled code depends on, and is kept beside, if that is another one.
     """
 
+    arguments = "nnn" + "in" + 6 * "fn" + "n"  # as `_numba.c_function` names them
+
     def __init__(self, function: Any, source: Any = None) -> None:
         self._function = function
         self._source = function if source is None else source
@@ -131,9 +135,27 @@ class Unit:
         if INTERPRETED:
             _UNITS.append(self._function)
             return len(_UNITS)
-        letters = "nnn" + "in" + 6 * "fn" + "n"
-        self._compiled = _numba.c_function(self._function, letters, stamp(self._source), self._source)
+        ahead = _native.unit(self._source)
+        if ahead:
+            return ahead
+        resolve(self._function)
+        self._compiled = compiler().c_function(self._function, self.arguments, stamp(self._source), self._source)
         return int(self._compiled.address or 0)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether numba had compiled it before, in another process."""
+        return "_compiled" in vars(self) and bool(self._compiled.cache_hits)
+
+    @property
+    def function(self) -> Any:
+        """What is compiled."""
+        return self._function
+
+    @property
+    def source(self) -> Any:
+        """The function that it was written as."""
+        return self._source
 
 
 def unit(function: Any) -> Unit:
@@ -338,12 +360,13 @@ def compiled_callback(fill: Any, k: int) -> Any:
         fill(
             n,
             want,
-            _numba.array_at(pose, (n, 12)),
-            _numba.array_at(twist, (n, 6)),
-            _numba.array_at(inputs, (k,)),
-            _numba.array_at(wrench, (n, 6)),
-            _numba.array_at(dpose, (n, 6, 6)),
-            _numba.array_at(dtwist, (n, 6, 6)),
+            array_at(pose, (n, 12)),
+            array_at(twist, (n, 6)),
+            array_at(inputs, (k,)),
+            array_at(wrench, (n, 6)),
+            array_at(dpose, (n, 6, 6)),
+            array_at(dtwist, (n, 6, 6)),
         )
 
-    return _numba.c_function(callback, "nn" + 6 * "f")
+    resolve(callback)
+    return compiler().c_function(callback, "nn" + 6 * "f")

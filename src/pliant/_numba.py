@@ -35,8 +35,11 @@ from ._cache import Store, keep_in_memory
 __all__ = [
     "DIRECT",
     "INTERPRETED",
+    "LETTERS",
     "TESTED",
     "VERSION",
+    "announce",
+    "argument_types",
     "array_at",
     "c_function",
     "cannot_compile",
@@ -89,6 +92,17 @@ def _direct() -> bool:
 DIRECT = _direct()
 
 
+def announce(function: Any) -> None:
+    """Called with the function of a kernel or unit before it is compiled, not loaded; `_jit` puts its own here."""
+
+
+def argument_types(text: str) -> tuple[Any, ...]:
+    """The types that `_jit.kernel` names by letters."""
+    known = {"n": types.int64, "x": types.float64, "b": types.boolean, "i": types.int64, "f": types.float64}
+    words = [(known[word[0]], int(word[1:] or 0)) for word in text.split()]
+    return tuple(types.Array(kind, axes, "C") if axes else kind for kind, axes in words)
+
+
 # ---------------------------------------------------------------- functions, whichever way
 
 
@@ -122,7 +136,7 @@ def entry(function: Any, stamp: str, source: Any = None) -> Any:
         return numba.njit(**_OPTIONS, nogil=True, cache=cache)(function)
 
 
-_LETTERS = {"n": types.int64, "i": types.CPointer(types.int64), "f": types.CPointer(types.float64)}
+LETTERS = {"n": types.int64, "i": types.CPointer(types.int64), "f": types.CPointer(types.float64)}
 
 
 def c_function(function: Any, arguments: str, stamp: str | None = None, source: Any = None) -> Any:
@@ -144,7 +158,7 @@ def c_function(function: Any, arguments: str, stamp: str | None = None, source: 
     object
         With `address` and `cache_hits`, to be kept alive.
     """
-    kinds = [_LETTERS[letter] for letter in arguments]
+    kinds = [LETTERS[letter] for letter in arguments]
     if DIRECT:
         compiled = _direct_entry(
             CFunc(function, (tuple(kinds), types.void), {}, dict(_OPTIONS)), source or function, stamp
@@ -230,7 +244,7 @@ def _direct_inner(function: Any, merge: bool, count: bool) -> Any:
         "_nrt": count,
         "forceinline": merge,
     }
-    return _replacing(numba.njit(**_OPTIONS, nogil=True, **options)(function), inside=True)
+    return _replacing(numba.njit(**_OPTIONS, nogil=True, **options)(function))
 
 
 def _callees(library: Any) -> list[Any]:
@@ -318,11 +332,16 @@ class _Compile:
     Without the garbage collector, which would look through all that the compiler remembers again and again, a sixth of the time.
     """
 
-    def __init__(self, compile: Callable[[Any, Any], Any], replaced: tuple[tuple[Any, str, Any], ...]) -> None:
+    def __init__(
+        self, compile: Callable[[Any, Any], Any], replaced: tuple[tuple[Any, str, Any], ...], part: Any = None
+    ) -> None:
         self._compile = compile
         self._replaced = replaced
+        self._part = part
 
     def __call__(self, args: Any, return_type: Any) -> Any:
+        if self._part is not None:
+            announce(self._part)
         originals = [getattr(owner, name) for owner, name, _ in self._replaced]
         collects = gc.isenabled()
         gc.disable()
@@ -339,8 +358,10 @@ class _Compile:
                 gc.enable()
 
 
-def _replacing(compiled: Any, *, inside: bool) -> Any:
-    compiled._compiler.compile = _Compile(compiled._compiler.compile, _INSIDE if inside else _ENTRY)
+def _replacing(compiled: Any, part: Any = None) -> Any:
+    """Compile as part of something else, or as an entry: `part` is the function that it was written as."""
+    replaced = _INSIDE if part is None else _ENTRY
+    compiled._compiler.compile = _Compile(compiled._compiler.compile, replaced, part)
     return compiled
 
 
@@ -348,7 +369,7 @@ def _direct_entry(compiled: Any, function: Any, stamp: str | None) -> Any:
     """Compile a dispatcher or a C function as one closed program, and keep it on disk if there is a stamp."""
     if stamp is not None and _has_source(function):
         compiled._cache = _Cache(function, stamp)
-    return _replacing(compiled, inside=False)
+    return _replacing(compiled, function)
 
 
 class _Cache:

@@ -183,6 +183,11 @@ def step_map(system: System, *, step: float, steps: int = 1, name: str = "step",
     """
     needs_system("step_map", system)
     _plain(system, "step_map")
+    if system.nz:
+        raise ValueError(
+            f"step_map: {system.name!r} has loads that remember ({system.nz} internal variables), so that its state is more than q and v: take them out (contact: "
+            "stiction=0), or differentiate whole motions with pliant.rollout."
+        )
     nv, duration = system.nv, positive("step", step, unit="s") * integer("steps", steps, minimum=1)
     check_options(options, ("method", "tau", "t0", "tolerance"))
     recent = Recent(integer("keep", keep, minimum=1))

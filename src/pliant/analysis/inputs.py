@@ -14,6 +14,7 @@ from ..system import Given, Inputs, System, needs_system
 from ..system.arguments import checked_rows
 from ..system.dynamics import residual
 from ..system.forces import actuation_matrix, closure, free_rows, independent
+from ..system.laws import refuse_memory
 from .least_norm import least_norm
 
 __all__ = ["Actuation", "solve_inputs"]
@@ -176,6 +177,7 @@ def solve_inputs(
     True True
     """
     needs_system("solve_inputs", system)
+    refuse_memory(system, "solve_inputs")
     positive("tolerance", tolerance)
     chosen = _chosen(system, inputs)
     weight = _weights(system, weights)

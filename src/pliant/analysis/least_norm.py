@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear, nnls
 
 __all__ = ["least_norm"]
 
@@ -32,6 +31,8 @@ def least_norm(A: Array, b: Array, lower: Array, upper: Array) -> Array:
     slack = _SLACK * np.abs(x).max(initial=0.0)
     if np.all((x >= lower - slack) & (x <= upper + slack)):
         return np.clip(x, lower, upper)
+    from scipy.optimize import lsq_linear  # here, since it takes a while to import
+
     best = lsq_linear(A, b, bounds=_apart(lower, upper), method="bvls", tol=1e-14).x
     best = np.clip(best, lower, upper)
     if rank < len(x):
@@ -49,6 +50,8 @@ def _apart(lower: Array, upper: Array) -> tuple[Array, Array]:
 
 def _nearest(x: Array, Z: Array, lower: Array, upper: Array) -> Array | None:
     """The point x + Z z within bounds that is nearest to x, which Z is orthogonal to; None if rounding leaves none."""
+    from scipy.optimize import nnls  # here, since it takes a while to import
+
     low, high = np.isfinite(lower), np.isfinite(upper)
     G = np.vstack([Z[low], -Z[high]])
     h = np.concatenate([(lower - x)[low], (x - upper)[high]])

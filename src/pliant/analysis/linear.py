@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernels.layout import STATIC
 from ..model.joints.constraints import RATES
 from ..model.loops import closing_rows
 from ..model.validate import choice
 from ..solve.balance import measure
 from ..solve.equilibrium import Equilibrium
+from ..solve.history import holding
+from ..solve.remembered import touching
 from ..solve.stability import free_directions, name_directions, neutral_directions, symmetric
 from ..system import AS_DESCRIBED, FrameLike, Given, Inputs, Reference, System, needs_system
-from ..system.dynamics import acceleration, acceleration_derivatives
+from ..system.dynamics import acceleration, acceleration_derivatives, arguments, residual_tangent
 from ..system.forces import free_rows, independent
+from ..system.laws import refuse_memory
 from ..system.many import slopes_many
 from .matrices import joint_brackets
 
@@ -144,6 +147,7 @@ def _state(
 ) -> tuple[Array, Array, Array, Array]:
     """Coordinates, velocities, inputs and further forces."""
     needs_system("this analysis", system)
+    refuse_memory(system, "linearisation, modes and static sensitivities:")
     if isinstance(state, Equilibrium):
         q = state.q
         inputs = state.u if u is None else system.inputs(u)
@@ -160,22 +164,59 @@ def at_rest(
 ) -> tuple[Array, Array, Array, Given]:
     """Coordinates, inputs, further forces and what acts with the forces of loops, about which a robot is at rest."""
     q, v, inputs, forces = _state(system, state, None, u, tau)
+    memory = _memory(system, state)
+    given = AS_DESCRIBED if memory is None else Given(memory=memory)
     if not system.loop_rows:
-        return q, inputs, forces, AS_DESCRIBED
+        return q, inputs, forces, given
     if isinstance(state, Equilibrium):
         multipliers = state.multipliers
     else:
         multipliers = acceleration(system, q, v, forces, inputs, None, "auto").multipliers
-    _require_rest(system, q, inputs, forces, multipliers)
-    return q, inputs, forces, Given(multipliers)
+    given = given._replace(multipliers=multipliers)
+    _require_rest(system, q, inputs, forces, _as_solved(system, state, q, given))
+    return q, inputs, forces, given
 
 
-def _require_rest(system: System, q: Array, u: Array, tau: Array, multipliers: Array) -> None:
+def _memory(system: System, state: Equilibrium | ArrayLike) -> Array | None:
+    """Internal variables (nz,) of an equilibrium; None if nothing is remembered."""
+    known = state.memory if isinstance(state, Equilibrium) else np.zeros(0)
+    return known if system.nz and len(known) == system.nz and np.any(known) else None
+
+
+def _as_solved(system: System, state: Equilibrium | ArrayLike, q: Array, given: Given) -> Given:
+    """What acts with what loads remember, as statics found an equilibrium; where that is not known, as it holds now."""
+    if isinstance(state, Equilibrium) and system.nz and len(state.before) == system.nz:
+        return given._replace(memory=state.before, lag=STATIC, since=state.since)
+    return holding(given, q)
+
+
+def strained(system: System, state: Equilibrium | ArrayLike, q: Array, u: Array, given: Given) -> Given:
+    """What acts at rest also with what loads remember: from where friction that sticks is strained. Error if that is not known."""
+    solved = _as_solved(system, state, q, given)
+    if solved is not given or not system.nz or system.loop_rows:  # statics of open loops leave it out, and say so
+        return solved
+    if system.sticks(touching(system, q, u, np.zeros(system.nz))):
+        raise ValueError(
+            f"{system.name!r} touches something that it may stick to, or has joints that stick, and coordinates do not say how that is strained: "
+            "give the Equilibrium that solve_statics returned (not one from a file or made by hand)."
+        )
+    return given
+
+
+def stiffness_at(system: System, q: Array, u: Array, tau: Array, given: Given) -> tuple[Array, Array]:
+    """∂r/∂q of displacements that internal variables follow, and ∂r/∂v, at rest."""
+    state = arguments(system, q, np.zeros(system.nv), np.zeros(system.nv), u, tau)
+    K = residual_tangent(system, state, (1.0, 0.0, 0.0), holding(given, q))
+    return K, residual_tangent(system, state, (0.0, 1.0, 0.0), given)
+
+
+def _require_rest(system: System, q: Array, u: Array, tau: Array, given: Given) -> None:
     """Error unless a robot with loops is at rest at q: elsewhere the forces of its loops are not known here."""
     values, G = system.closure(q)
     told = np.concatenate([np.zeros(0, dtype=int), *system.told_rows.values()]).astype(int)  # held wherever they are
     gap = float(np.abs(np.delete(values, told)).max(initial=0.0))
-    residual = measure(system, q, u, tau, G * multipliers[:, None], Given(multipliers)).residual(_REST)
+    assert given.multipliers is not None
+    residual = measure(system, q, u, tau, G * given.multipliers[:, None], given).residual(_REST)
     if gap > _REST or residual > _REST:
         raise ValueError(
             f"modes and static sensitivities are those of an equilibrium, and this is none (residual {residual:.1e}, loops open by "
@@ -227,8 +268,13 @@ def linearize(
     True
     """
     q, velocity, inputs, forces = _state(system, state, v, u, tau)
-    n = system.nv
-    d = acceleration_derivatives(system, q, velocity, forces, inputs, None)
+    n, memory = system.nv, _memory(system, state)
+    if memory is not None and np.any(velocity):
+        raise ValueError(
+            "v is not zero, and the equilibrium holds by friction or has other internal variables, which linearize follows from rest "
+            "only: leave v out, or give state=rest.q, as if nothing had happened before."
+        )
+    d = acceleration_derivatives(system, q, velocity, forces, inputs, None, memory=memory)
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.diag(~system.known)
     A[:n, :n] -= joint_brackets(system, velocity)
@@ -279,13 +325,12 @@ def modes(
     [1.14 1.23] Hz [0.07 0.06]
     """
     q, inputs, forces, given = at_rest(system, state, u, tau)
-    v = np.zeros(system.nv)
-    K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
+    K, D = stiffness_at(system, q, inputs, forces, given)
     M = system.mass_matrix(q)
-    D = system.residual_tangent(q, v, v, inputs, forces, weights=(0.0, 1.0, 0.0), multipliers=given.multipliers)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
     reduced = (Z.T @ K @ Z, Z.T @ M @ Z, Z.T @ D @ Z)
-    if system.has_potential(inputs, forces) or symmetric(reduced[0]):
+    held = given.memory is not None and system.sticks(given.memory)
+    if (system.has_potential(inputs, forces) and not held) or symmetric(reduced[0]):
         omega, found, ratios = _symmetric_modes(*reduced)
     else:
         omega, found, ratios = _unsymmetric_modes(*reduced)
@@ -304,6 +349,8 @@ def modes(
 
 def _symmetric_modes(K: Array, M: Array, D: Array) -> tuple[Array, Array, Array]:
     """Frequencies (signed), shapes and damping ratios of a symmetric stiffness."""
+    import scipy.linalg  # here, since it takes a while to import
+
     values, shapes = scipy.linalg.eigh((K + K.T) / 2, M)
     omega = np.sign(values) * np.sqrt(np.abs(values))
     modal = np.einsum("ik,ij,jk->k", shapes, D, shapes)
@@ -316,6 +363,8 @@ def _unsymmetric_modes(K: Array, M: Array, D: Array) -> tuple[Array, Array, Arra
 
     To first order in the damping, by left eigenvectors y: ``λ² + λ yᵀDφ/yᵀMφ + ω² = 0``.
     """
+    import scipy.linalg  # here, since it takes a while to import
+
     values, left, right = scipy.linalg.eig(np.linalg.solve(M, K), left=True, right=True)
     weight = np.einsum("ik,ik->k", left.conj(), right)
     modal = np.einsum("ik,ij,jk->k", left.conj(), np.linalg.solve(M, D), right) / weight
@@ -348,6 +397,8 @@ def static_jacobian(
 ) -> Array:
     """Motion of a frame per unit change of each input, in quasi-static equilibrium, shape (6, nu).
 
+    Where friction sticks it is strained from where `solve_statics` started, which the Equilibrium knows.
+
     Examples
     --------
     >>> import pliant as pl
@@ -366,8 +417,9 @@ def static_jacobian(
     """
     choice("reference", reference, ("body", "world"))
     q, inputs, forces, given = at_rest(system, state, u, tau)
+    given = strained(system, state, q, inputs, given)
     v = np.zeros(system.nv)
-    K = system.residual_tangent(q, v, v, inputs, forces, multipliers=given.multipliers)
+    K = residual_tangent(system, (q, v, v, inputs, forces), (1.0, 0.0, 0.0), given)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
     loose = Z @ neutral_directions(Z.T @ K @ Z)
     if loose.shape[1]:
@@ -376,12 +428,12 @@ def static_jacobian(
             f"{name_directions(system, loose)}, so that inputs do not determine where it is. Add stiffness, or fix it."
         )
     J = system.jacobian(frame, q, reference=reference)
-    if len(system.loop_rows):
+    if len(system.loop_rows) or system.nz:
         B = system.actuation_matrix(q, v, inputs)
         K[system.known] = K[:, system.known] = B[system.known] = 0.0
         K[system.known, system.known] = 1.0
-        G = system.closure(q)[1]
-        G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))]
+        G = system.closure(q)[1] if len(system.loop_rows) else np.zeros((0, system.nv))
+        G = np.where(system.known, 0.0, G)[independent(free_rows(system, G))] if len(G) else G
         n, m = system.nv, len(G)
         size = np.sqrt(np.abs(np.diag(K)).max())
         kkt = np.block([[K, -size * G.T], [size * G, np.zeros((m, m))]])

@@ -18,6 +18,7 @@ from ..kernels import layout
 from ..kernels.loads.water import W_TAIL
 from ..kernels.recursion import matrices, points
 from ..system import Inputs, System, needs_system
+from ..system.laws import refuse_memory
 
 __all__ = [
     "CompositeMatrices",
@@ -255,6 +256,7 @@ def equation_of_motion(
     -0.7358 N m
     """
     needs_system("equation_of_motion", system)
+    refuse_memory(system, "equation_of_motion")
     q, v = system.check_q(q), system.check_v("v", v)
     inputs = system.inputs(u)
     forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)

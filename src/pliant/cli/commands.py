@@ -8,6 +8,7 @@ import importlib.util
 import json
 import platform
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,13 @@ __all__ = [
     "info",
     "modes",
     "new",
+    "papers",
     "run",
     "statics",
     "studio",
     "version_line",
     "view",
+    "warm_up",
 ]
 
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -314,6 +317,35 @@ def examples(options: argparse.Namespace) -> int:
     return OK
 
 
+def papers(options: argparse.Namespace) -> int:
+    """``pliant papers``."""
+    from .. import papers as library
+
+    if options.list:
+        found = [e for e in library.experiments() if not options.paper or e.paper in options.paper]
+        lines = [f"{library.MARKS[e.verdict]} {e.key:28s} {e.title} ({e.place})" for e in found]
+        data = {"experiments": [{"key": e.key, "title": e.title, "verdict": e.verdict} for e in found]}
+        _print(options, "\n".join(lines), data)
+        return OK
+    if options.redraw:
+        library.write_docs(options.redraw, options.redraw)
+        return OK
+    log = (lambda _line: None) if options.json else print
+    results = library.run(options.paper, options.output, only=options.only, quick=options.quick, log=log)
+    if options.docs:
+        library.write_docs(options.output, options.docs)
+    _print(options, f"pages, figures and papers.json in {options.output}", results)
+    wrong = [
+        f"{e.key}: {text}"
+        for e in library.experiments()
+        if e.key in results["experiments"] and (not options.only or e.key in options.only)
+        for text in library.problems(e, library.measured(results["experiments"][e.key]))
+    ]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return FAILED if wrong else OK
+
+
 def bench(options: argparse.Namespace) -> int:
     """``pliant bench``."""
     from .bench import measure
@@ -330,24 +362,61 @@ def info(options: argparse.Namespace) -> int:
 
     from .. import __file__ as package
 
-    installed = {}
-    for name, extra in EXTRAS.items():
-        try:
-            installed[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            installed[name] = f"missing (pip install 'pliant[{extra}]')"
-    cache = Path(package).parent / "kernels" / "__pycache__"
-    kernels = list(cache.glob("*.nbc"))
-    size = sum(f.stat().st_size for f in kernels) / 1e6
+    installed = {name: _version(name, extra) for name, extra in EXTRAS.items()}
     data = {
         "pliant": importlib.metadata.version("pliant"),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        **{name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")},
+        **{name: _version(name) for name in ("numpy", "scipy", "numba")},
         **installed,
-        "compiled kernels": f"{len(kernels)} files, {size:.0f} MB in {cache}",
+        **_how_kernels_run(Path(package).parent),
     }
     _print(options, "\n".join(f"{name:18s} {value}" for name, value in data.items()), data)
+    return OK
+
+
+def _version(name: str, extra: str = "") -> str:
+    """The version of a package, or how to get it."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return f"missing (pip install '{f'pliant[{extra}]' if extra else name}')"
+
+
+def _how_kernels_run(package: Path) -> dict[str, str]:
+    """Which kernels and units run from machine code, which are compiled by numba and why, and what that left on disk."""
+    from .. import _native
+    from .._parts import all_parts, function_of
+
+    if _native.INTERPRETED:
+        return {"kernels": "interpreted, as plain Python (NUMBA_DISABLE_JIT)"}
+    against: dict[str, list[str]] = {}
+    parts = [function_of(part) for part in all_parts()]
+    for function in parts:
+        against.setdefault(_native.reason_against(function), []).append(_native.part_name(function))
+    ahead = len(against.pop("", []))
+    lines = [f"{ahead} of {len(parts)} from machine code (level {_native.LEVEL})"] if ahead else []
+    for reason, names in against.items():
+        which = "all" if not ahead and len(against) == 1 else ", ".join(names)
+        lines.append(f"{which} compiled by numba when first used ({reason})")
+    files = list((package / "kernels").rglob("__pycache__/*.nbc"))
+    size = sum(f.stat().st_size for f in files) / 1e6
+    return {"kernels": "; ".join(lines), "compiled by numba": f"{len(files)} files, {size:.0f} MB below {package}"}
+
+
+def warm_up(options: argparse.Namespace) -> int:
+    """``pliant warm-up``."""
+    from .. import _native
+    from .._parts import compile_all
+
+    if _native.INTERPRETED:
+        raise ValueError("there is nothing to compile: NUMBA_DISABLE_JIT is set, kernels run as plain Python.")
+    begin = time.perf_counter()
+    done = compile_all()
+    counts = {how: sum(value == how for value in done.values()) for how in sorted(set(done.values()))}
+    seconds = time.perf_counter() - begin
+    text = f"{', '.join(f'{how}: {count}' for how, count in counts.items())}; {seconds:.0f} s"
+    _print(options, text, {"parts": done, "seconds": seconds})
     return OK
 
 

@@ -80,8 +80,30 @@ def _files_and_machine(add: Add) -> None:
     sub.add_argument("name", nargs="?", help="which one")
     sub.add_argument("-o", "--output", metavar="DIR", help="write its figures and its animation there")
 
+    sub = add(
+        "papers",
+        commands.papers,
+        "run the experiments of the papers beside what they print",
+        "  pliant papers 004 --quick\n  pliant papers --only 002-cdm-statics",
+    )
+    sub.add_argument("paper", nargs="*", help="000 to 004; all if left out")
+    sub.add_argument("--only", action="append", default=[], metavar="KEY", help="one experiment; repeat for more")
+    sub.add_argument("--list", action="store_true", help="list the experiments and their verdicts")
+    sub.add_argument("--quick", action="store_true", help="fewer repetitions: for a look, not for numbers")
+    sub.add_argument(
+        "-o", "--output", metavar="DIR", default="build/papers", help="folder of the results (default build/papers)"
+    )
+    sub.add_argument("--docs", metavar="DIR", help="take the results over into this folder docs/ of the source tree")
+    sub.add_argument("--redraw", metavar="DIR", help="run nothing, write the pages of this folder docs/ again")
+
     add("bench", commands.bench, "how fast this machine is: kernels, statics, simulation")
-    add("info", commands.info, "versions, what is installed, where compiled kernels are kept")
+    add("info", commands.info, "versions, what is installed, how kernels run and why, where compiled ones are kept")
+    add(
+        "warm-up",
+        commands.warm_up,
+        "compile every kernel that does not run from machine code, once for this machine",
+        "  pliant warm-up    while an image or an environment is made: nobody waits later",
+    )
     sub = add(
         "completion", commands.completion, "print a script for tab completion", '  eval "$(pliant completion bash)"'
     )

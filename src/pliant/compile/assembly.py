@@ -28,6 +28,7 @@ from .loading import Loading, build_loading, points_of_interest
 from .masses import Masses
 from .places import Anchor, Places
 from .resistance import Resistance, resist, revise_resistance
+from .resolution import check_sections
 from .rods import RodIntegrals, RodSteps, block_integrals, rod_integrals, rod_mass, rod_steps, step_rows
 
 __all__ = [
@@ -413,6 +414,8 @@ def assemble(
         raise ValueError(
             f"robot {robot.name!r} has no degree of freedom: add a rod, or a body with a joint such as Revolute('z')."
         )
+    if like is None:
+        check_sections(robot.links)
     builder.walk()
     masses = builder.masses()
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
@@ -458,6 +461,8 @@ def reassemble(
     """
     refine, tables, masses, links = old.places.refine, old.tables, old.masses, dict(old.links)
     data = tables.data.copy()
+    if not near:
+        check_sections(robot.link(name) for name in rods)
     for name in rods:
         info, link = links[name], robot.link(name)
         rod, known = link.content, info.steps

@@ -102,6 +102,8 @@ def functions_in(*values: object) -> Iterator[Any]:
             yield from functions_in(*(getattr(value, f.name) for f in fields(value)))
         elif callable(value):
             yield value
+        elif isinstance(value, tuple):
+            yield from functions_in(*value)
 
 
 def varies(*values: object) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.loads.units import FORCES, MATRICES, TANGENT, LoadUnit
+from ..kernels.loads.units import FORCES, MATRICES, MEMORY, TANGENT, LoadUnit
 from ..model.links import Frame, Link, Rod
 from ..model.robot import Robot
 from ..model.units import Input
@@ -116,6 +116,10 @@ class Family:
         """Whether in statics all of it has the potential of ENERGY, for any inputs."""
         return self.unit is None or not self.present(tables)
 
+    def supplies(self, tables: Any) -> bool:
+        """Whether it may give energy to a robot in motion though its inputs stand still, as gas that flows in does."""
+        return False
+
     def between(self, tables: Any) -> NDArray[np.int64] | None:
         """Pairs of steps (n, 2) that push each other with opposite wrenches, −1 for the world, if that is all it does but for forces on
         coordinates of rods and of joints that are not free; None if it may do something else.
@@ -146,6 +150,10 @@ class Family:
         """How many internal variables it has; if any, its tables have an array `first` (1,) that is set to the place of the first of them."""
         return 0
 
+    def knows_memory(self, tables: Any) -> bool:
+        """Whether its unit knows how all of its internal variables change (the task MEMORY)."""
+        return self._knows(MEMORY)
+
     def sticks(self, tables: Any, memory: NDArray[np.float64]) -> bool:
         """Whether with these internal variables (memory,) its forces at rest have no potential though `keeps_potential` says that they do."""
         return bool(np.any(memory))
@@ -153,6 +161,14 @@ class Family:
     def smooth(self, tables: Any) -> NDArray[np.bool_]:
         """Which of them have a rate, (memory,); the others are remembered from step to step."""
         return np.ones(self.memory(tables), dtype=bool)
+
+    def rubbed(self, tables: Any, q: NDArray[np.float64]) -> float:
+        """How much energy [J] dry friction on coordinates takes along a row of configurations (n, nq), at most; see `solve.energy_watch`."""
+        return 0.0
+
+    def steady(self, tables: Any) -> NDArray[np.bool_]:
+        """Which of them are set once in a step, such as the speed of an impact, so that there is nothing between two values, (memory,)."""
+        return np.zeros(self.memory(tables), dtype=bool)
 
     def lasting(self, tables: Any) -> Any:
         """The tables without what differs from process to process, such as addresses."""

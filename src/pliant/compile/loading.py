@@ -64,6 +64,11 @@ class Loading:
         return all(family.keeps_potential(self.tables[family.name]) for family in self.families)
 
     @property
+    def supplies(self) -> bool:
+        """Whether any family may give energy to a motion while inputs stand still."""
+        return any(family.supplies(self.tables[family.name]) for family in self.families)
+
+    @property
     def present(self) -> tuple[str, ...]:
         """Names of the families that the robot has any of."""
         return tuple(family.name for family in self.families if family.present(self.tables[family.name]))
@@ -129,6 +134,15 @@ class Loading:
                 return True
             first += count
         return False
+
+    def rubbed(self, q: NDArray[np.float64]) -> float:
+        """How much energy [J] dry friction in joints takes along a row of configurations (n, nq), at most."""
+        return sum(family.rubbed(self.tables[family.name], q) for family in self.families)
+
+    @cached_property
+    def steady(self) -> NDArray[np.bool_]:
+        """Which internal variables are set once in a step, (nz,)."""
+        return np.concatenate([np.zeros(0, dtype=bool), *(f.steady(self.tables[f.name]) for f in self.families)])
 
     @cached_property
     def smooth(self) -> NDArray[np.bool_]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.links import Link, Rod
 from ..model.robot import Robot
@@ -13,7 +14,9 @@ from .degrees import MOST, degrees_of, flat, functions_in, shown_range, varies
 from .families import families_of
 from .family import Density
 
-__all__ = ["element_ends", "points_of_rod"]
+__all__ = ["check_sections", "element_ends", "off_axis", "points_of_rod"]
+
+Array = NDArray[np.float64]
 
 RESOLVED = 1e-4
 """Part of the largest value of a density that may be left out."""
@@ -22,11 +25,11 @@ RESOLVED = 1e-4
 def _densities(robot: Robot, link: Link, rod: Rod) -> Iterator[Density]:
     """What may vary along a rod: its own properties, and what the families of loads spread along it."""
     p = rod.strains.degree
-    if rod.material is not None and rod.section is not None:
+    if rod.is_made:
         yield Density(
-            "section",
-            (rod.section,),
-            lambda X: np.column_stack([flat(rod.stiffness_at)(X), flat(rod.inertia_at)(X)]),
+            "section" if not varies(rod.material) else "section or material",
+            (rod.section, rod.material),
+            lambda X: np.column_stack([flat(at)(X) for at in (rod.stiffness_at, rod.inertia_at, rod.damping_at)]),
             2 * p,
         )
     for name in ("stiffness", "inertia", "damping"):
@@ -42,7 +45,7 @@ def element_ends(robot: Robot, link: Link, rod: Rod) -> tuple[float, ...]:
     A function of X tells by its attribute `breakpoints`, as `Stepped` does.
     """
     spread = (value for density in _densities(robot, link, rod) for value in density.values)
-    jumps = (float(x) for f in functions_in(rod.section, *spread) for x in getattr(f, "breakpoints", ()))
+    jumps = (float(x) for f in functions_in(rod.section, rod.material, *spread) for x in getattr(f, "breakpoints", ()))
     return merge_points([*rod.breakpoints, *(x for x in jumps if SAME_POINT < x < 1 - SAME_POINT)])
 
 
@@ -94,3 +97,40 @@ def points_of_rod(robot: Robot, link: Link, rod: Rod, breakpoints: tuple[float, 
         else:
             points = max(points, enough)
     return points, notes
+
+
+def _along(rod: Rod) -> Array:
+    """Ends, both sides of jumps, and middles of pieces of a rod."""
+    edges = np.array([0.0, *rod.breakpoints, 1.0])
+    return np.unique(np.concatenate([edges, edges[1:] - 1e-9, 0.5 * (edges[1:] + edges[:-1])]))
+
+
+def check_sections(links: Iterable[Link]) -> None:
+    """Error if the section of a rod is impossible, such as one whose parts overlap."""
+    for link in links:
+        if isinstance(link.content, Rod) and link.content.section is not None:
+            try:
+                link.content.section.check(_along(link.content))
+            except ValueError as error:
+                raise ValueError(f"rod {link.name!r}: {error}") from None
+
+
+def off_axis(link: Link, rod: Rod) -> list[str]:
+    """A sentence if the section's stiffness is beside the axis, and the strains do not let the axis stretch for it."""
+    if rod.section is None or not rod.section.has_material or rod.stiffness is not None:
+        return []
+    bend_y, bend_z, stretch = rod.strains.bases[1:4]
+    if stretch is not None or (bend_y is None and bend_z is None):
+        return []
+    X = _along(rod)
+    S = rod.stiffness_at(X)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        away = np.hypot(S[:, 1, 3], S[:, 2, 3]) / S[:, 3, 3]
+        matters = away**2 * S[:, 3, 3] > RESOLVED * np.minimum(S[:, 1, 1], S[:, 2, 2])
+    if not np.any(matters):
+        return []
+    k = int(np.argmax(np.where(matters, away, 0.0)))
+    return [
+        f"The stiffness of rod {link.name!r} has its centre {away[k]:.3g} m beside the axis at X = {X[k]:.3g}, but its strains have no stretch: the axis "
+        "keeps its length, and the rod is stiffer in bending than about its neutral line. Free the stretch (Strains.kirchhoff_extensible)."
+    ]

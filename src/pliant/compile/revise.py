@@ -40,9 +40,16 @@ def _resists(robot: Robot, parameter: Parameter) -> bool:
     if path[0] == "joint":
         return path[1] in ("stiffness", "damping", "rest")
     rod = robot.links[key].content
-    if not isinstance(rod, Rod) or path[0] != "content" or varies(rod.section):
+    if not isinstance(rod, Rod) or path[0] != "content" or varies(rod.section, rod.material) or _has_laws(robot, key):
         return False
     return path[1] in ("material", "section") and path[2] in _RESISTANCE
+
+
+def _has_laws(robot: Robot, key: int) -> bool:
+    """Whether tables of laws and active strains hold the stiffness of a rod."""
+    link = robot.links[key]
+    active = any(strain.rod == link.name for strain in robot.active_strains.values())
+    return isinstance(link.content, Rod) and (bool(link.content.law) or active)
 
 
 def _resizes(robot: Robot, parameter: Parameter) -> bool:
@@ -61,7 +68,8 @@ def revise(old: Model, robot: Robot, changed: Sequence[Parameter], *, near: bool
         return _other_resistance(old, robot, {p.path[1] for p in changed})
     if all(_resizes(robot, p) for p in changed):
         rods = sorted({p.path[1] for p in changed})
-        loads = any(p.path[3] != "material" for p in changed)  # which know nothing of materials
+        # which know nothing of materials
+        loads = any(p.path[3] != "material" or _has_laws(robot, p.path[1]) for p in changed)
         assembly = reassemble(old.assembly, robot, [robot.links[k].name for k in rods], loads=loads, near=near)
         if assembly is not None:
             return packed_model(robot, old.refine, assembly, old)

@@ -13,7 +13,7 @@ from ..model.links import Link, Rod
 from ..model.robot import Robot
 from ..model.rods.quadrature import SAME_POINT, Grid, chebyshev_integrals, magnus_values, merge_points, rod_grid
 from ..model.rods.sections import unit_densities
-from .resolution import element_ends, points_of_rod
+from .resolution import element_ends, off_axis, points_of_rod
 
 __all__ = [
     "RodIntegrals",
@@ -142,6 +142,7 @@ def rod_steps(
     inside = [x for x in attached + named if SAME_POINT < x < 1 - SAME_POINT]
     breakpoints = element_ends(robot, link, rod)
     points, notes = points_of_rod(robot, link, rod, breakpoints)
+    notes += off_axis(link, rod)
     points *= refine
     if spectral:
         breakpoints = merge_points([*breakpoints, *(x for x in attached if SAME_POINT < x < 1 - SAME_POINT)])
@@ -237,8 +238,10 @@ def _integral(steps: RodSteps, weights: Array, density: Array) -> Array:
 
 
 def rod_integrals(rod: Rod, steps: RodSteps) -> RodIntegrals | None:
-    """What moduli multiply; None if the rod gives a stiffness or damping of its own."""
+    """What moduli multiply; None if the rod gives a stiffness or damping of its own, or has no one modulus."""
     if rod.section is None or rod.material is None or rod.stiffness is not None or rod.damping is not None:
+        return None
+    if not rod.material.is_constant:
         return None
     at = steps.weighted
     weights = steps.grid.weights[at] * rod.length
@@ -247,12 +250,14 @@ def rod_integrals(rod: Rod, steps: RodSteps) -> RodIntegrals | None:
 
 
 def rod_matrices(rod: Rod, steps: RodSteps, integrals: RodIntegrals | None) -> tuple[Array, Array]:
-    """Stiffness and damping of a rod's coordinates, ``∫ Φᵀ Σ Φ`` and ``∫ Φᵀ Υ Φ``, each (size, size)."""
+    """Stiffness and damping of a rod's coordinates, ``∫ Φᵀ Σ Φ`` and ``∫ Φᵀ Υ Φ``, each (size, size); no stiffness if it has a law."""
     if integrals is not None:
-        m = rod.material
-        assert m is not None
+        assert rod.material is not None
+        m = rod.material.at(0.0)  # the same all along
         K = m.young * integrals.young + m.shear * integrals.shear
-        return K, m.viscosity * integrals.viscous + m.damping_time * K
-    at = steps.weighted
-    X, weights = steps.grid.X[at], steps.grid.weights[at] * rod.length
-    return _integral(steps, weights, rod.stiffness_at(X)), _integral(steps, weights, rod.damping_at(X))
+        D = m.viscosity * integrals.viscous + m.damping_time * K
+    else:
+        at = steps.weighted
+        X, weights = steps.grid.X[at], steps.grid.weights[at] * rod.length
+        K, D = _integral(steps, weights, rod.stiffness_at(X)), _integral(steps, weights, rod.damping_at(X))
+    return np.zeros_like(K) if rod.law else K, D

@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.loads.bristles import PLACES, SLOT
+from ..kernels.loads.contact import LAW_FRICTION, LAW_RESTITUTION, LAW_STICTION, R_LAW, REMEMBERED
 from ..kernels.loads.contact import Contact as Tables
 from ..kernels.loads.meshes import TRIANGLE
 from ..kernels.loads.shapes import PRIMITIVES
@@ -19,11 +21,17 @@ from ..model.shapes import Corners, Distance, Shape
 from .places import Anchor, Places, as_rows
 from .surfaces import field_nodes, mesh_boxes, mesh_triangles
 
-__all__ = ["Touching"]
+__all__ = ["Touching", "remember"]
 
 Array = NDArray[np.float64]
 LINE = 0.125  # distance of the spheres along a rod that touches all along, as a share of its radius,
 COARSE = 0.25  # if its points are further apart than this share of its radius and that of what it touches together
+
+
+def remember(laws: Array) -> NDArray[np.bool_]:
+    """Which laws (n, 7) have friction that sticks or a coefficient of restitution."""
+    sticks = (laws[:, LAW_FRICTION] > 0) & (laws[:, LAW_STICTION] > 0)
+    return np.asarray(sticks | (laws[:, LAW_RESTITUTION] >= 0))
 
 
 @dataclass(frozen=True)
@@ -340,6 +348,16 @@ class Touching:
 
     # ------------------------------------------------------------ tables
 
+    def slots(self) -> NDArray[np.int64]:
+        """Where the internal variables of capsules begin, after those of all points; empty if no capsules that touch each other remember."""
+        if not np.any(remember(as_rows(self.laws, 7)[[row[R_LAW] for row in (*self.rods, *self.lines)]])):
+            return np.zeros(0, dtype=np.int64)
+        slot = np.full(len(self.point), -1, dtype=np.int64)
+        spans = [*self.capsules.values(), *((row[0], row[1]) for row in self.lines)]
+        capsules = np.concatenate([np.arange(*span) for span in spans])
+        slot[capsules] = REMEMBERED * len(self.point) + PLACES * SLOT * np.arange(len(capsules))
+        return slot
+
     def tables(self, impact_damping: Callable[[float], float]) -> Tables:
         """Go through all contacts; the finished tables."""
         robot = self.places.robot
@@ -370,6 +388,7 @@ class Touching:
             place=as_rows(found.place, 16),
             touch=as_rows(self.touch, 5, np.int64),
             rods=as_rows(self.rods, 5, np.int64),
+            slot=self.slots(),
             skip=skip,
             law=as_rows(self.laws, 7),
             first=np.array([-1], dtype=np.int64),

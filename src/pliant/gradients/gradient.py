@@ -20,6 +20,7 @@ from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
 from .parameters import ParameterGradient, derivative
+from .remembered import known_memory
 from .statics import StaticAdjoint
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Pulled:
     start, velocity : ndarray (nv,)
         By the start: along the manifold where it has quaternions (``start`` moves to ``system.integrate(start, d)``), and by the initial velocity.
         Zero for what is prescribed.
+    remembered : ndarray (nz,)
+        By what loads remember at the start (internal variables, as in `Rollout.remembered`).
     parameters : mapping
         By the parameters of the description (`System.parameters`), by name, with start, inputs and prescribed motion held fixed.
     """
@@ -50,6 +53,7 @@ class Pulled:
     def __init__(self, adjoint: Adjoint, by_u: Array, derive: Callable[[str], float]) -> None:
         self.u = adjoint.u + by_rows(adjoint.run, by_u)
         self.tau, self.start, self.velocity = adjoint.tau, adjoint.start, adjoint.velocity
+        self.remembered = adjoint.remembered
         self.parameters = ParameterGradient(adjoint.run.system, derive)
         self._names = adjoint.run.system.input_names
 
@@ -102,6 +106,7 @@ class Adjoint:
     """
 
     def __init__(self, run: Rollout, q: Array, v: Array) -> None:
+        known_memory(run.system)
         self._products = steps_known(run.system)
         if len(run.system.tables.colloc) and (not self._products or run.system.loop_rows):
             raise ValueError(
@@ -126,6 +131,7 @@ class Adjoint:
             self.tables = lever.tables + (self.tables if self.tables.size else 0.0)
             self.held = self.held or bool(memory.record.hold.any())
             self.start, self.velocity = (np.where(system.known, 0.0, x) for x in lever.start)
+            self.remembered = lever.memory[0].copy()
             self._kept = memory if len(run.parts) == 1 else None
         self.u = plan.schedule.pull(self.u)
 
@@ -136,7 +142,7 @@ class Adjoint:
             yield run.parts[0], self._kept
             return
         end = len(q)
-        state = np.zeros((2, run.system.nv))
+        state, remembered = np.zeros((2, run.system.nv)), np.zeros(run.system.nz)
         for part in reversed(run.parts):
             n = len(part.plan.times) - 1
             memory = Memory(run.system, run.plan.tableau, n, Sizes(adjoint=True))
@@ -145,6 +151,7 @@ class Adjoint:
             lever.q[:], lever.v[:] = q[first:end], v[first:end]
             lever.q[-1] += state[0]
             lever.v[-1] += state[1]
+            lever.memory[-1] = remembered
             if first > 0:  # that state is the end of the part before
                 lever.q[0] = lever.v[0] = 0.0
             memory.p[slots.MARCH_PRODUCTS] = self._products
@@ -153,7 +160,7 @@ class Adjoint:
                 raise ArithmeticError(
                     f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative."
                 )
-            state = lever.start.copy()
+            state, remembered = lever.start.copy(), lever.memory[0].copy()
             yield part, memory
             end = first + 1
 
@@ -163,9 +170,10 @@ class Adjoint:
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
-        """For which tables the derivatives are known; none if constraints depend on them in steps whose derivatives are matrices."""
-        closed = self.held or bool(self.run.system.loop_rows)
-        return np.zeros(0, dtype=bool) if closed and not self._products else covered(self.run.system)
+        """For which tables the derivatives are known; none if constraints depend on them in steps whose derivatives are matrices, or loads remember."""
+        system = self.run.system
+        closed = self.held or bool(system.loop_rows)
+        return np.zeros(0, dtype=bool) if system.nz or (closed and not self._products) else covered(system)
 
     def replayed(self, systems: list[System]) -> Array:
         """What the motion solved, with the tables of other systems and the states as they are, times the adjoints."""
@@ -177,7 +185,7 @@ class Adjoint:
             other = again.lever
             for k, system in enumerate(systems):
                 again.run(engine.REPLAY, system=system)
-                total[k] -= np.vdot(lever.y, other.r)
+                total[k] += np.vdot(lever.trace, other.kept) - np.vdot(lever.y, other.r)
                 if lever.z.size:
                     total[k] -= (
                         np.vdot(lever.z, other.e)
@@ -209,6 +217,11 @@ def gradient(run: Rollout, cost: Any, equilibrium: Equilibrium | None = None) ->
     if equilibrium is not None:
         if np.abs(run.system.difference(equilibrium.q, run.plan.q) / run.system.internal.scale).max(initial=0.0) > 1e-9:
             raise ValueError("equilibrium is not where the motion starts: give the one that was its start.")
+        if np.any(equilibrium.memory):
+            raise ValueError(
+                f"the start of this motion remembers ({run.system.name!r} sticks to something there), and how that moves with an equilibrium is not known: "
+                "leave equilibrium out, which holds the start and what it remembers fixed."
+            )
         rest = StaticAdjoint(run.system, equilibrium, adjoint.start)
 
     def direct(other: System) -> float:

@@ -117,6 +117,7 @@ class Memory:
             a=np.zeros((n, s, nv)),
             force=np.zeros((n, s, loops)),
             memory=np.zeros((n + 1, self.system.nz)),
+            kept=np.zeros((n, s, self.system.nz)),
             hold=np.zeros((n, tendons)),
             push=np.zeros((n + 1, 2, m)),
             begin_q=np.zeros(nq),
@@ -130,7 +131,7 @@ class Memory:
 
     def _lever(self, sizes: Sizes) -> Lever:
         s, _nq, nv, nu, tendons, loops = self._shape
-        m, k = tendons + loops, sizes.directions
+        m, k, nz = tendons + loops, sizes.directions, self.system.nz
         back, again = self.steps if sizes.adjoint else 0, self.steps if sizes.replay else 0
         linear = nv if sizes.adjoint or k else 0  # matrices of a stage
         joints = len(self.system.internal.spatial)
@@ -138,8 +139,10 @@ class Memory:
         return Lever(
             q=np.zeros((back + 1, nv)),
             v=np.zeros((back + 1, nv)),
+            memory=np.zeros((back + 1, nz)),
             y=np.zeros((back, s, nv)),
             z=np.zeros((back, s, m)),
+            trace=np.zeros((back, s, nz)),
             input=np.zeros((back, s, nu + nv)),
             value=np.zeros((back + 1, m)),
             rate=np.zeros((back + 1, m)),
@@ -148,14 +151,18 @@ class Memory:
             tables=np.zeros(reals),
             dq=np.zeros((k, nv)),
             dv=np.zeros((k, nv)),
+            dz=np.zeros((k, nz)),
             du=np.zeros((k, s, nu + nv)),
+            dkept=np.zeros((k, s, nz)),
             de=np.zeros((k, s, m)),
             dclose=np.zeros((k, 2, m)),
             dmove=np.zeros((k, 2, nv)),
             da=np.zeros((s, k, nv)),
             dk=np.zeros((s, k, nv)),
+            df=np.zeros((s, k, nz)),
             r=np.zeros((again, s, nv)),
             e=np.zeros((again, s, m)),
+            kept=np.zeros((again, s, nz)),
             close=np.zeros((again + 1, 2, m)),
             direct=np.zeros((again + 1, 2, nv)),
             matrices=np.zeros((3, linear, linear)),
@@ -168,6 +175,8 @@ class Memory:
             vectors=np.zeros((12, nv + m)),
             moves=np.zeros((s, nv)),
             back=np.zeros((2, s, nv)),
+            recall=np.zeros((nz, 3 * nv + nz + nu) if linear else (0, 0)),
+            flow=np.zeros((s + 2, nz)),
             other=np.zeros((3, linear, linear) if m else (0, 0, 0)),
         )
 
@@ -213,7 +222,7 @@ class Memory:
 
     def take_first(self, record: Record, n: int) -> None:
         """Copy what the first n steps of another record found."""
-        for name in ("inputs", "a", "force", "hold"):
+        for name in ("inputs", "a", "force", "kept", "hold"):
             getattr(self.record, name)[:n] = getattr(record, name)[:n]
         for name in ("q", "v", "push", "memory"):
             getattr(self.record, name)[: n + 1] = getattr(record, name)[: n + 1]

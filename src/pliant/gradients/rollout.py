@@ -162,7 +162,6 @@ class Rollout:
         >>> bool(g["arm.young"] == g.parameters["arm.young"])
         True
         """
-        self._no_memory()
         return gradient(self, cost, equilibrium)
 
     def pull(self, q: ArrayLike | None = None, v: ArrayLike | None = None, u: ArrayLike | None = None) -> Pulled:
@@ -176,7 +175,6 @@ class Rollout:
         n, system = len(self.t), self.system
         sizes = {"q": (q, system.nv), "v": (v, system.nv), "u": (u, system.nu)}
         rows = [np.zeros((n, size)) if x is None else vector(name, x, (n, size)) for name, (x, size) in sizes.items()]
-        self._no_memory()
         return pull(self, Variation(*rows))
 
     def push(
@@ -185,6 +183,7 @@ class Rollout:
         start: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         parameters: Mapping[str, float] | None = None,
+        remembered: ArrayLike | None = None,
     ) -> Variation:
         """The change of all states with a change of inputs, start and parameters (forward mode).
 
@@ -196,24 +195,17 @@ class Rollout:
             Change of the start, along the manifold, and of the initial velocity.
         parameters : dict, optional
             Changes of parameters by name.
+        remembered : array (nz,), optional
+            Change of what loads remember at the start.
 
         Returns
         -------
         Variation
             Changes q, v (n + 1, nv), along the manifold, and u (n + 1, nu) of the applied inputs.
         """
-        self._no_memory()
-        return push(self, [self._direction(u, start, velocity, parameters)])[0]
+        return push(self, [self._direction(u, start, velocity, parameters, remembered)])[0]
 
-    def _no_memory(self) -> None:
-        """Error if loads remember: derivatives of what they remember are not known."""
-        if self.system.nz:
-            raise ValueError(
-                f"derivatives of a motion are not known where loads remember, and {self.system.name!r} has {self.system.nz} internal variables (friction "
-                "that sticks, materials with memory, ...): take them out of the robot (contact: stiction=0), or use differences."
-            )
-
-    def _direction(self, u: Any, start: Any, velocity: Any, parameters: Any) -> Direction:
+    def _direction(self, u: Any, start: Any, velocity: Any, parameters: Any, remembered: Any = None) -> Direction:
         nv = self.system.nv
         for name in parameters or {}:
             if name not in self.system.parameters:
@@ -222,12 +214,12 @@ class Rollout:
             None if u is None else vector("u", u, self.U.shape),
             None if start is None else vector("start", start, (nv,)),
             None if velocity is None else vector("velocity", velocity, (nv,)),
+            None if remembered is None else vector("remembered", remembered, (self.system.nz,)),
             parameters,
         )
 
     def sensitivities(self, names: Iterable[str]) -> dict[str, Variation]:
         """The changes of all states with a unit of some parameters, by name, in one pass forward."""
-        self._no_memory()
         found = {name: self._direction(None, None, None, {name: 1.0}) for name in names}
         return dict(zip(found, push(self, list(found.values()))))
 
@@ -251,14 +243,14 @@ class Rollout:
     def maps(self) -> tuple[Array, Array]:
         """Derivatives of every step: of the state (δq, δv) at its end by that at its start, and by the inputs that are held in it.
 
-        They are those between the states of the motion; that the start is projected onto its constraints is not part of the first.
+        They are those between the states of the motion; that the start is projected onto its constraints is not part of the first. Where loads remember
+        (friction that sticks), the state is (δq, δv, δz) with their nz internal variables: a map of q and v alone would not be one.
 
         Returns
         -------
-        A : ndarray (n, 2 nv, 2 nv)
-        B : ndarray (n, 2 nv, nu)
+        A : ndarray (n, 2 nv + nz, 2 nv + nz)
+        B : ndarray (n, 2 nv + nz, nu)
         """
-        self._no_memory()
         return maps(self)
 
     def gauss_newton(self, cost: Any, u: ArrayLike) -> Array:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.linear import at_rest
+from ..analysis.linear import at_rest, strained
 from ..model.validate import unknown_name
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions
 from ..system import System, needs_system
+from ..system.dynamics import residual, residual_tangent
 from ..system.forces import free_rows, independent
 from ..system.tables import covered, table_gradient
 from .costs.cost import CostValue, as_cost
@@ -92,7 +93,8 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
     Notes
     -----
     With ``r(q, ρ) = 0`` and ``e(q) = 0``, where ρ are the forces of loops and held tendons and G = ∂e/∂q: ``Kᵀ y + Gᵀ z = ∂J/∂q``, ``G y = 0``, and the
-    derivative by anything is ``−yᵀ ∂r − zᵀ ∂e`` beside that of the cost itself.
+    derivative by anything is ``−yᵀ ∂r − zᵀ ∂e`` beside that of the cost itself. Where friction sticks, the state from which it is strained (the start of
+    `solve_statics`) is held fixed.
 
     Examples
     --------
@@ -146,9 +148,12 @@ class StaticAdjoint:
         if not state.success:
             raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
         self.system = system
-        self.q, self._u, self._tau, self._given = q, u, tau, given = at_rest(system, state, None, None)
+        q, u, tau, given = at_rest(system, state, None, None)
+        given = strained(system, state, q, u, given)
+        self.q, self._u, self._tau, self._given = q, u, tau, given
+        self._begun = len(state.before) == system.nz  # whether it is known from where what sticks is strained
         zero = np.zeros(system.nv)
-        K = system.residual_tangent(q, zero, zero, u, tau, multipliers=given.multipliers)
+        K = residual_tangent(system, (q, zero, zero, u, tau), (1.0, 0.0, 0.0), given)
         self._held = held = _held(system, u)
         lengths = system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv))
         G = np.vstack([lengths, system.closure(q)[1]]) if system.loop_rows else lengths
@@ -166,7 +171,7 @@ class StaticAdjoint:
 
     def _replayed(self, system: System) -> float:
         zero = np.zeros(system.nv)
-        r = system.residual(self.q, zero, zero, self._u, self._tau, multipliers=self._given.multipliers)
+        r = residual(system, self.q, zero, zero, self._u, self._tau, self._given)
         total, n = -self.tau @ r, len(self._held)
         if n:
             total -= self._z[:n] @ system.tendon_lengths(self.q)[0][list(self._held.values())]
@@ -178,6 +183,8 @@ class StaticAdjoint:
     def _tables(self) -> tuple[Array, NDArray[np.bool_]]:
         """Derivatives by all tables through residual and constraints, and which of them are known."""
         system, n = self.system, len(self._held)
+        if system.nz:  # velocities are displacements there, which the sweep does not know
+            return np.zeros(0), np.zeros(0, dtype=bool)
         zero, values = np.zeros(system.nv), np.zeros(len(system.tendons.law) + len(system.loop_rows))
         values[list(self._held.values())] = self._z[:n]
         values[len(system.tendons.law) :] = self._z[n:]
@@ -186,6 +193,11 @@ class StaticAdjoint:
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
+        if self._given.memory is not None and not self._begun and self.system.sticks(self._given.memory):
+            raise ValueError(
+                f"the derivative of an equilibrium by {name!r} is not known where friction sticks, or loads remember otherwise: what they remember depends on it "
+                "too. Derivatives by inputs, forces and prescribed motion are; contact with stiction=0 remembers nothing."
+            )
         return derivative(self.system, name, *self._tables, self.replayed, direct)
 
 

@@ -14,6 +14,7 @@ from ..system import Given, System
 from .costs.states import Variation
 from .memory import Memory, Sizes
 from .parameters import difference
+from .remembered import known_memory
 
 if TYPE_CHECKING:
     from .rollout import Rollout
@@ -29,6 +30,7 @@ class Direction(NamedTuple):
     u: Array | None = None  # (m, nu) rows of inputs
     start: Array | None = None  # (nv,) along the manifold
     velocity: Array | None = None  # (nv,)
+    remembered: Array | None = None  # (nz,)
     parameters: Mapping[str, float] | None = None  # by name
 
 
@@ -39,13 +41,14 @@ class _Replayed(NamedTuple):
     e: Array  # (n, s, m)
     close: Array  # (n + 1, 2, m)
     direct: Array  # (n + 1, 2, nv)
+    kept: Array  # (n, s, nz)
 
 
 def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
     memory = Memory(run.system, run.plan.tableau, len(run), Sizes(replay=True))
     memory.take(run.memory.record, len(run))
     lever = memory.lever
-    fields = (lever.r, lever.e, lever.close, lever.direct)
+    fields = (lever.r, lever.e, lever.close, lever.direct, lever.kept)
     sizes = np.cumsum([0, *(x.size for x in fields)]).tolist()
 
     def all_of(system: System) -> Array:
@@ -59,6 +62,7 @@ def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
 
 
 def _memory(run: Rollout, directions: int) -> Memory:
+    known_memory(run.system)
     if len(run.system.tables.colloc):
         raise ValueError(
             f"{run.system.name!r} has rods with collocated integration, whose tangents are those of the collocation: derivatives forwards would be "
@@ -93,6 +97,7 @@ def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
         replays.append(_replayed(run, direction.parameters) if direction.parameters else None)
         for out, given in ((lever.dq, direction.start), (lever.dv, direction.velocity)):
             out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
+        lever.dz[i] = 0.0 if direction.remembered is None else direction.remembered
     q, v = np.zeros((2, d, n + 1, system.nv))
     held = bool(lever.size.size and (system.loop_rows or memory.record.hold.any()))
     _outside(lever, replays, 0)
@@ -106,6 +111,7 @@ def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
             if replay is not None:
                 lever.du[i, :, nu:] = -replay.r[k]
                 lever.de[i] = replay.e[k]
+                lever.dkept[i] = replay.kept[k]
         _outside(lever, replays, k + 1)
         _step(run, memory, k)
         q[:, k + 1], v[:, k + 1] = lever.dq, lever.dv
@@ -127,19 +133,20 @@ def maps(run: Rollout) -> tuple[Array, Array]:
     """See `Rollout.maps`."""
     system = run.system
     n, nv, nu = len(run), system.nv, system.nu
+    size = 2 * nv + system.nz
     if run.schedule.kind != "hold":
         raise ValueError(
             f"maps are those of inputs that are held in each step; these are {run.schedule.kind!r}. Use inputs='hold', or push for directions of rows."
         )
-    memory = _memory(run, 2 * nv + nu)
+    memory = _memory(run, size + nu)
     lever = memory.lever
-    A, B = np.zeros((n, 2 * nv, 2 * nv)), np.zeros((n, 2 * nv, nu))
+    A, B = np.zeros((n, size, size)), np.zeros((n, size, nu))
     for j in range(nu):
-        lever.du[2 * nv + j, :, j] = 1.0
-    one = np.eye(2 * nv + nu, 2 * nv)
+        lever.du[size + j, :, j] = 1.0
+    one = np.eye(size + nu, size)
     for k in range(n):
-        lever.dq[:], lever.dv[:] = one[:, :nv], one[:, nv:]
+        lever.dq[:], lever.dv[:], lever.dz[:] = one[:, :nv], one[:, nv : 2 * nv], one[:, 2 * nv :]
         _step(run, memory, k)
-        end = np.hstack([lever.dq, lever.dv]).T
-        A[k], B[k] = end[:, : 2 * nv], end[:, 2 * nv :]
+        end = np.hstack([lever.dq, lever.dv, lever.dz]).T
+        A[k], B[k] = end[:, :size], end[:, size:]
     return A, B

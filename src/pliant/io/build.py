@@ -31,6 +31,8 @@ def build(place: Place) -> tuple[Robot, dict[str, Any], dict[str, Any]]:
     ModelFileError
         With everything that is wrong.
     """
+    if place.is_mapping and isinstance(place.value.get("materials"), dict):
+        place.document.materials = place.child("materials")
     sections, _good = FILE.read_keys(place)
     builder = _Builder(place, sections)
     builder.run()
@@ -79,7 +81,13 @@ class _Builder:
         known = {"world", *self.robot.frames, *(link.name for link in self.robot.links)}
         late = {item.type for _name, item in loads if not set(map(_part, _references(item.values))) <= known}
         loads.sort(key=lambda pair: pair[1].type in late)  # contacts, which refer to obstacles
-        rest = ("loops", "actuators", "stops", "couplings")  # loops first: motors, motions and stops may name one
+        rest = (
+            "loops",
+            "actuators",
+            "stops",
+            "bearings",
+            "couplings",
+        )  # loops first: motors, motions and stops may name one
         for name, item in [*(pair for section in rest for pair in self.group(section)), *loads]:
             self.add(name, item)
 

@@ -31,13 +31,18 @@ from .kinds import Choice, Flag, Kind, ListOf, Name, Number, Numbers, Text, Whic
 from .parts import (
     BASIS,
     BODY_SHAPE,
+    CHARACTERISTIC,
     COEFFICIENT,
     JOINT,
+    LAW,
     LOOP_JOINT,
     MATERIAL_OR_NAME,
     MATRIX,
     OBSTACLE_SHAPE,
+    PART_MATERIAL,
+    PART_SECTION,
     PATH,
+    SECTION_PARTS,
     STRAINS,
     TERMS,
 )
@@ -69,6 +74,7 @@ _VECTOR, _FORCE = Numbers((3,)), Function((3,))
 _DENSITY = Function((6,), (6, 6))
 _LIST = Numbers((-1,))
 _FIXED = "a fixed joint does not move; use Free with stiffness and damping for an elastic mount."
+_OF_PARTS = "a Composite has none of its own; give it to the sections of its parts."
 _NO_COORDINATE = "it has no coordinate that a spring could act on."
 _THIS_ROBOT = "it is the robot of the file."
 _OF_THE_RUN = "files of a run belong to the run; give it to Model.simulate."
@@ -84,17 +90,30 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "Along": {"rod": _ROD},
     "Table": {"X": _LIST, "values": _LIST},
     "Signal": {"t": _LIST, "values": ListOf(Numbers((), (-1,)))},
+    "Part": {"section": PART_SECTION, "material": PART_MATERIAL},
+    "Composite": {"parts": SECTION_PARTS, **dict.fromkeys(("shear_factor", "torsion_factor"), _OF_PARTS)},
     "Stepped": {"values": ListOf(Numbers((), (2,)))},
     "Strains": {"basis": Choice(tuple(BASIS_KINDS))},
     "Hydrodynamics": {"linear_drag": MATRIX, "centre": _VECTOR},
     "Motion": {"position": VALUE, "velocity": ANY_OF_TIME, "acceleration": ANY_OF_TIME},
-    "add_rod": {"reference_strain": Function((6,)), "stiffness": _DENSITY, "inertia": _DENSITY, "damping": _DENSITY},
+    "add_active_strain": {"rod": _ROD, "strain": Function((6,))},
+    "add_rod": {
+        "law": LAW,
+        "reference_strain": Function((6,)),
+        "stiffness": _DENSITY,
+        "inertia": _DENSITY,
+        "damping": _DENSITY,
+    },
     "add_body": {"shape": BODY_SHAPE, "com": _VECTOR, "inertia": Numbers((3,), (3, 3))},
     "add_loop": {"joint": LOOP_JOINT},
     "add_coupling": {"terms": TERMS},
     "add_motor": {"link": _LINK_OR_LOOP},
     "add_stop": {"link": _LINK_OR_LOOP},
     "add_motion": {"link": _LINK_OR_LOOP},
+    "add_friction": {"link": _LINK_OR_LOOP},
+    "add_spring": {"link": _LINK_OR_LOOP, "torque": CHARACTERISTIC},
+    "add_backlash": {"terms": TERMS},
+    "Characteristic": {"x": _LIST, "values": _LIST},
     "add_stress": {"rod": _ROD, "stress": Function((6,))},
     "add_wrench": {"force": _VECTOR, "moment": _VECTOR},
     "add_distributed_wrench": {"rod": _ROD, "force": _FORCE, "moment": _FORCE},

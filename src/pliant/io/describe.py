@@ -12,6 +12,7 @@ from ..model.loads import Load, PointWrench
 from ..model.loops import Coupling
 from ..model.magnetics import Coil, Magnet
 from ..model.robot import Robot
+from ..model.rods.laws import UserLaw
 from ..model.rods.sections import Material
 from ..model.routing import Along
 from .description import FAMILIES, FILE, FLUID, NAMED
@@ -112,6 +113,12 @@ def _values(robot: Robot, part: Any, path: str, materials: dict[Material, str]) 
     if isinstance(part, Link):
         own = vars(part.content) if isinstance(part.content, Rod) else _body(part.content)
         own = {**own, "material": materials.get(own["material"]) if "material" in own else None}
+        laws = own.get("law", ())
+        if any(isinstance(law, UserLaw) for law in laws):
+            raise WriteError(
+                f"{path}: its law is a Python function, which cannot be written to a model file. Leave it out, and add the rod in Python."
+            )
+        own["law"] = None if not laws else laws[0] if len(laws) == 1 else list(laws)
     elif isinstance(part, Tendon):
         own = _line(part, path)
     elif isinstance(part, (Frame, PointWrench, Magnet, Coil)):

@@ -19,7 +19,8 @@ __all__ = ["FAMILIES", "FILE", "FLUID", "NAMED", "schema"]
 
 # what a section holds: kinds of parts, each with a method add_… of `Robot`
 _LINKS = ("rod", "body")
-_ACTUATORS = ("tendon", "push_rod", "chamber", "stress", "motor", "motion")
+_ACTUATORS = ("tendon", "push_rod", "chamber", "stress", "active_strain", "motor", "motion")
+_BEARINGS = ("friction", "spring", "backlash")
 _LOADS = ("wrench", "distributed_wrench", "dipole", "magnet", "coil", "obstacle", "contact")
 
 
@@ -41,6 +42,7 @@ FRAMES = _added("frame")
 LOOPS = _added("loop")
 COUPLINGS = _added("coupling")
 STOPS = _added("stop")
+BEARINGS = Variants("bearing", [_added(kind) for kind in _BEARINGS])
 FLUID = Record("fluid", [Robot.set_fluid, Fluid], make=None)
 
 NAMED: dict[str, Record | Variants] = {
@@ -51,6 +53,7 @@ NAMED: dict[str, Record | Variants] = {
     "loops": LOOPS,
     "couplings": COUPLINGS,
     "stops": STOPS,
+    "bearings": BEARINGS,
 }
 """Sections of parts with names."""
 
@@ -69,6 +72,7 @@ def _file(
     loops: Annotated[Any, MappingOf(LOOPS)] = None,
     couplings: Annotated[Any, MappingOf(COUPLINGS)] = None,
     stops: Annotated[Any, MappingOf(STOPS)] = None,
+    bearings: Annotated[Any, MappingOf(BEARINGS)] = None,
     simulation: Annotated[Any, SIMULATION] = None,
     statics: Annotated[Any, STATICS] = None,
 ) -> None:
@@ -87,7 +91,7 @@ def _file(
     frames : mapping
         Named points of interest.
     actuators : mapping
-        Tendons, push rods, chambers, stresses, motors and prescribed motions by name.
+        Tendons, push rods, chambers, stresses, active strains, motors and prescribed motions by name.
     fluid : mapping
         The fluid around the robot.
     hydrodynamics : list
@@ -100,6 +104,8 @@ def _file(
         Fixed relations between coordinates by name: gears, belts, screws.
     stops : mapping
         Ends of the ranges of coordinates by name.
+    bearings : mapping
+        Friction, springs of any characteristic and backlash by name.
     simulation : mapping
         Arguments of `simulate`.
     statics : mapping
@@ -109,6 +115,7 @@ def _file(
 
 _ALIASES = {"tendons": "actuators", "motors": "actuators", "bodies": "links", "rods": "links", "wrenches": "loads"}
 _ALIASES |= {"contacts": "loads", "obstacles": "loads", "gears": "couplings", "mimics": "couplings", "limits": "stops"}
+_ALIASES |= {"frictions": "bearings", "friction": "bearings", "springs": "bearings", "backlash": "bearings"}
 FILE = Record("file", _file, aliases=_ALIASES)
 
 

@@ -6,35 +6,43 @@ Joints, shapes, sections, bases and flows are found through their base classes; 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated, Any
 
+from ..model.bearings import Characteristic
 from ..model.fluid import Flow, Hydrodynamics
 from ..model.joints import Fixed, Joint, Restraint
 from ..model.rods.basis import Basis, Custom, Legendre
-from ..model.rods.sections import Material
+from ..model.rods.laws import Law, Rubber, UserLaw
+from ..model.rods.sections import Composite, Material, Part, Section
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
 from ..model.shapes import HalfSpace, HeightField, Shape
 from .expressions import Expression
 from .functions import Function
-from .kinds import Kind, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
+from .kinds import Kind, ListOf, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
 from .places import FRAME
 from .records import Parts, Record, Variants
-from .source import FAILED, Place
+from .source import FAILED, Document, Place, suggestion
 
 __all__ = [
     "BASIS",
     "BODY_SHAPE",
+    "CHARACTERISTIC",
     "COEFFICIENT",
     "FLOW",
     "HYDRODYNAMICS",
     "JOINT",
+    "LAW",
     "LOOP_JOINT",
     "MATERIAL",
     "MATERIAL_OR_NAME",
     "MATRIX",
     "OBSTACLE_SHAPE",
+    "PART_MATERIAL",
+    "PART_SECTION",
     "PATH",
+    "SECTION_PARTS",
     "STRAINS",
     "TERMS",
     "MaterialName",
@@ -79,6 +87,30 @@ MATERIAL_OR_NAME = Whichever(
     "the name of a material, or a mapping with young, poisson, density",
 )
 
+_ANY = Material(1e6, poisson=0.5, density=1e3)  # in place of a wrong one, which is reported where it stands
+
+
+class _NamedMaterial(Text):
+    """A material of the file by its name, where it is needed at once."""
+
+    def read(self, place: Place) -> Any:
+        known = place.document.materials
+        if known is None or place.value not in known.value:
+            names = [] if known is None else list(known.value)
+            return place.fail(f"there is no material named {str(place.value)!r}; {suggestion(str(place.value), names)}")
+        aside = replace(known.child(place.value), document=Document(place.document.name))
+        found = MATERIAL.read(aside)
+        return _ANY if found is FAILED else found
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"type": "string", "minLength": 1}
+
+
+_PART = Record("Part", Part)
+PART_SECTION = Parts(Section, only=lambda cls: cls is not Composite)
+PART_MATERIAL = Whichever(_NamedMaterial(), MATERIAL, _is_text, lambda value: False, MATERIAL_OR_NAME.wanted)
+SECTION_PARTS = ListOf(_PART)
+
 BODY_SHAPE = Parts(Shape, only=lambda cls: cls not in (HalfSpace, HeightField))  # which have no end
 OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
 
@@ -111,6 +143,27 @@ class _Terms(Kind):
 
 _RATIO = Number()
 TERMS = _Terms()  # the coordinates that a coupling ties together
+
+# ---------------------------------------------------------------- laws of rods
+
+_LAW = Parts(Law, what="law", only=lambda cls: cls not in (Rubber, UserLaw))  # a base, and functions
+LAW = Whichever(
+    ListOf(_LAW),
+    _LAW,
+    lambda place: place.is_list,
+    lambda value: isinstance(value, (tuple, list)) and len(value) != 1,
+    "a law such as {type: NeoHookean}, or a list of laws",
+)
+
+# ---------------------------------------------------------------- springs of joints
+
+CHARACTERISTIC = Whichever(
+    Record("Characteristic", Characteristic),
+    Numbers((-1,)),
+    lambda place: place.is_mapping,
+    lambda value: isinstance(value, Characteristic),
+    "a table {x: […], values: […]}, or coefficients of a polynomial in rising powers",
+)
 
 # ---------------------------------------------------------------- strains and their bases
 

@@ -69,10 +69,11 @@ class ModelFileError(ValueError):
 
 @dataclass
 class Document:
-    """A model file that is being read: its name and the problems found so far."""
+    """A model file that is being read: its name, the problems found so far, and its materials, which parts of sections may name."""
 
     name: str
     problems: list[Problem] = field(default_factory=list)
+    materials: Place | None = None
 
     def check(self) -> None:
         """Raise everything that was found."""

@@ -84,7 +84,7 @@ def load_urdf(
     Robot
         One body for each link; its frame is the link's, its joint that which carries the link. Links on fixed joints are
         welded to what carries them, also if they have no mass (tool frames). A joint that mimics another is coupled to it
-        (`Robot.add_coupling`), by the name of the joint with ``_mimic`` at its end.
+        (`Robot.add_coupling`), by the name of the joint with ``_mimic`` at its end; dry friction is `Robot.add_friction`, with ``_friction``.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def load_urdf(
     Warns
     -----
     UserWarning
-        If the file has something that changes the motion and is not supported, such as dry friction.
+        If the file has something that changes the motion and is not supported, such as dry friction of a planar joint.
         `read_urdf` lists all that was left out, and limits of joints.
 
     Examples
@@ -168,6 +168,7 @@ class _Importer:
         self.joints: dict[str, UrdfJoint] = {}
         self.notes: list[str] = []
         self.reached: set[str] = set()
+        self.dry: dict[str, float] = {}  # friction by joint
 
     def run(self) -> ImportedRobot:
         links = {link.name: link for link in self.parsed.links}
@@ -215,6 +216,8 @@ class _Importer:
             raise ValueError(
                 f"URDF link {lost[0]!r} hangs on itself through its joints; a tree with one root is needed."
             )
+        for name, friction in self.dry.items():
+            self.robot.add_friction(f"{self.name(name)}_friction", self.joints[name].link, coulomb=friction)
         for joint in self.parsed.joints:
             if joint.mimic is not None and joint.type != "fixed":
                 self.couple(joint)
@@ -251,8 +254,11 @@ class _Importer:
         damping = 0.0
         if joint.dynamics is not None:
             damping = float(joint.dynamics.damping or 0.0)  # the parser leaves them as text
-            if float(joint.dynamics.friction or 0.0):
-                self.warn(f"joint {joint.name!r}: dry friction was left out")
+            dry = float(joint.dynamics.friction or 0.0)
+            if dry and kind in _SINGLE:
+                self.dry[joint.name] = dry
+            elif dry:
+                self.warn(f"joint {joint.name!r}: dry friction of a {kind} joint was left out")
         axis = [1.0, 0.0, 0.0] if joint.axis is None else np.asarray(joint.axis, dtype=float)
         makers = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar}
         if kind in makers:

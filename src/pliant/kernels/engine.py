@@ -135,7 +135,7 @@ def step_derivatives(t, work, q, v):
     all_columns(t, work, ONE, 1.0, 0.0, 0.0)
 
 
-@kernel
+@kernel("n i1 f1 f1 f1 f1 f1 f1 f1 f1 f3 i1 f1 f1 f1 i1 f1")
 def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, plan, tape):
     """Do one job.
 

@@ -124,10 +124,8 @@ def unpacker(group: Any, first: int | None = None) -> Any:
     Without `first` the function takes it as a third argument: (ints, floats, first) → `group`. The group has its arrays
     as attributes, nothing else of a tuple.
     """
-    if group_maker is None:
-        make = _tuple_maker(group)
-    else:
-        make = group_maker(_name(group, "group"), dict(zip(group._fields, _fields(group))))
+    arrays = dict(zip(group._fields, _fields(group)))
+    make = group_maker(_name(group, "group"), arrays, lambda: _tuple_maker(group))
     if first is None:
         return make
     start = np.int64(first)

@@ -357,7 +357,7 @@ if INTERPRETED:  # numpy would warn of what is meant
     evaluate = np.errstate(all="ignore")(evaluate)
 
 
-@kernel
+@kernel("i1 f1 f1 f2")
 def evaluate_rows(ints, floats, times, out):
     """`evaluate` at many times: out (m, n) holds the constants before. Returns the first row with an entry that is wrong, or GOOD."""
     program = _unpack(ints, floats)

@@ -23,6 +23,7 @@ from ..solve.statics import ABSURD, newton_options, solve_statics
 from ..system import FrameLike, Reference, System
 from ..system.dynamics import static_storage
 from ..system.kinematics import fill_jacobians
+from ..system.laws import refuse_memory
 from ..system.many import one_shape, run_many, slopes_many
 from .items import Count, beyond, input_rows, not_finite, parameter_rows, rows, start_rows
 from .robots import Robots, grouped
@@ -47,7 +48,8 @@ class Wanted(NamedTuple):
 
     def direct(self, system: System) -> bool:
         """Whether the kernel alone can find them."""
-        return self.load_steps is None and not self.motion and not system.loop_rows and not system.told
+        plain = not (system.loop_rows or system.told or system.nz)
+        return self.load_steps is None and not self.motion and plain
 
 
 def potentials(systems: list[System], u: Array, tau: Array) -> NDArray[np.bool_]:
@@ -152,6 +154,7 @@ def static_jacobians(
 ) -> Task:
     """See `Batch.static_jacobians`."""
     choice("reference", reference, ("body", "world"))
+    refuse_memory(system, "static_jacobians")
     count = Count()
     Q, U = rows("q", q, (system.nq,), count), input_rows(system, u, count)
     T = rows("tau", tau, (system.nv,), count, np.zeros(system.nv))
@@ -165,7 +168,7 @@ def static_jacobians(
         at = chunk.begin + items
         q, u, tau = (np.ascontiguousarray(np.broadcast_to(x, (m, x.shape[1]))[at]) for x in (Q, U, T))
         rest = np.arange(len(items))
-        if not system.loop_rows and one_shape(systems):
+        if not system.loop_rows and not system.nz and one_shape(systems):
             slopes, found, definite = slopes_many(systems, q, u, tau)
             sure = found & definite  # else nothing may hold some direction, which the other way looks for
             J = np.empty((len(items), 6, system.nv))

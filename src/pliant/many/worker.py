@@ -78,7 +78,7 @@ QUANTITIES: dict[str, Callable[[Case], Any]] = {
     "damping_ratios": lambda case: modes(case.system, case.rest).damping_ratios,
     "tendon_lengths": lambda case: case.system.tendon_lengths(case.rest.q)[0],
     "center_of_mass": lambda case: case.system.center_of_mass(case.rest.q),
-    "elastic_energy": lambda case: case.system.elastic_energy(case.rest.q),
+    "elastic_energy": lambda case: case.system.elastic_energy(case.rest.q, case.rest.u, memory=case.rest.memory),
     "mass": lambda case: case.system.mass,
 }
 """What can be asked for by name, in equilibrium."""

@@ -13,9 +13,9 @@ from .cost import check_pieces
 from .joints import Joint
 from .links import Frame
 from .routing import Along
-from .validate import choice, finite, flag, integer, non_negative, positive, vector
+from .validate import choice, finite, flag, integer, interval, non_negative, positive, vector
 
-__all__ = ["InternalStress", "Motor", "Negative", "PrescribedMotion", "Stop", "Stretch", "Tendon"]
+__all__ = ["ActiveStrain", "InternalStress", "Motor", "Negative", "PrescribedMotion", "Stop", "Stretch", "Tendon"]
 
 Array = NDArray[np.float64]
 Stretch = Along | Frame
@@ -226,6 +226,9 @@ class Stop:
         k [N m/rad or N/m] of ``f = k x (1 + c ẋ)`` for the overshoot x.
     dissipation : float
         c [s/rad or s/m]; the force never pulls back (Hunt and Crossley).
+    restitution : float, optional
+        Ratio of the rates after and before an impact, 0 to 1, instead of `dissipation`: c follows from the rate of each impact. Impacts slower than 1e-3 rad/s or m/s
+        are damped as those of that rate.
     """
 
     link: str
@@ -234,10 +237,16 @@ class Stop:
     upper: float = np.inf
     stiffness: float = 0.0
     dissipation: float = 0.0
+    restitution: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
         object.__setattr__(self, "dof", integer("dof", self.dof))
+        if self.restitution is not None:
+            value = interval("restitution", self.restitution, 0.0, 1.0, hint="1 is an elastic impact.")
+            object.__setattr__(self, "restitution", value)
+            if self.dissipation:
+                raise ValueError(f"dissipation = {self.dissipation!r} and restitution = {value!r}: give one of them.")
         object.__setattr__(
             self, "stiffness", positive("stiffness", self.stiffness, hint="N m/rad or N/m beyond the ends.")
         )
@@ -282,3 +291,33 @@ class InternalStress:
             rows = [vector(f"stress(X={x:g})", self.stress(float(x)), (6,), hint=hint) for x in X]
             return np.array(rows).reshape(-1, 6)
         return np.tile(vector("stress", self.stress, (6,), hint=hint), (len(X), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveStrain:
+    """A strain that an active material takes by itself, scaled by the input of its name: stress is that of ``ξ − ξ* − u p(X)``.
+
+    So act dielectric elastomers, shape memory, swelling, pneumatic muscles within a wall. With what the rod has of other laws see docs/laws.md.
+
+    Parameters
+    ----------
+    rod : str
+    strain : array (6,) or function of X
+        p: torsion, bending about y and z [rad/m], stretch, shear along y and z [–] for an input of one; zero in strains that are not free.
+    """
+
+    rod: str
+    strain: ArrayLike | Callable[[float], ArrayLike]
+    input_unit: ClassVar[str] = "–"  # a factor
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        self.at(np.linspace(0.0, 1.0, 5))
+
+    def at(self, X: Array) -> Array:
+        """The strain at points X, (m, 6)."""
+        hint = "Give six finite numbers (torsion, bending y, z, stretch, shear y, z), or a function of X in [0, 1] that returns them."
+        if callable(self.strain):
+            rows = [vector(f"strain(X={x:g})", self.strain(float(x)), (6,), hint=hint) for x in X]
+            return np.array(rows).reshape(-1, 6)
+        return np.tile(vector("strain", self.strain, (6,), hint=hint), (len(X), 1))

@@ -1,4 +1,4 @@
-"""How a robot gets what drives it: tendons, chambers, push rods, internal stress, motors and prescribed motion.
+"""How a robot gets what drives it: tendons, chambers, push rods, internal stress, active strain, motors and prescribed motion.
 
 The functions are methods of `Robot`.
 """
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuators import InternalStress, Motor, Negative, PrescribedMotion, Stop, Tendon
+from .actuators import ActiveStrain, InternalStress, Motor, Negative, PrescribedMotion, Stop, Tendon
 from .joints import Joint
 from .links import Frame, Link, Rod
 from .loops import joint_of
+from .rods.strains import STRAIN_NAMES
 from .routing import Along, Routing
 from .validate import positive, shown, unknown_name
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 __all__ = [
+    "add_active_strain",
     "add_chamber",
     "add_motion",
     "add_motor",
@@ -30,6 +32,7 @@ __all__ = [
     "add_stress",
     "add_tendon",
     "check_line",
+    "joint_dof",
 ]
 
 _ON_SURFACE = (
@@ -285,6 +288,43 @@ def add_stress(
     return self.stresses[name]
 
 
+def add_active_strain(
+    self: Robot, name: str, rod: Link | str, strain: ArrayLike | Callable[[float], ArrayLike]
+) -> ActiveStrain:
+    """Add a strain that the material of a rod takes by itself, scaled by the input of its name; see `ActiveStrain`.
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    >>> robot = pl.Robot("bilayer", gravity=(0, 0, 0))
+    >>> strip = robot.add_rod(
+    ...     "strip", length=0.2, section=pl.Circle(0.005), material=silicone,
+    ...     strains=pl.Strains.kirchhoff(2),
+    ... )
+    >>> curl = robot.add_active_strain("curl", strip, (0, 0, 1, 0, 0, 0))
+    >>> rest = pl.solve_statics(robot.compile(), {"curl": 4.0})
+    >>> print(rest.system.strain("strip", rest.q, [0.3]).round(6) + 0.0)  # rad/m
+    [[0. 0. 4. 1. 0. 0.]]
+    """
+    self._check_name(name)
+    link = self.link(rod.name if isinstance(rod, Link) else rod)
+    if not isinstance(link.content, Rod):
+        raise TypeError(f"active strain {name!r}: {link.name!r} is a rigid body; strains are those of rods.")
+    try:
+        active = ActiveStrain(link.name, strain)
+        given = np.any(active.at(np.linspace(0.0, 1.0, 33)) != 0.0, axis=0)
+        for k in np.flatnonzero(given).tolist():
+            if k not in link.content.strains.components:
+                raise ValueError(
+                    f"strain has a part in {STRAIN_NAMES[k]}, which rod {link.name!r} has not free: it could not follow. Free it in strains, or give zero."
+                )
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"active strain {name!r}: {error}") from None
+    self.active_strains[name] = active
+    return active
+
+
 def add_motor(
     self: Robot,
     name: str,
@@ -322,7 +362,7 @@ def add_motor(
     -0.467 rad
     """
     self._check_name(name)
-    target, joint, dof = _joint_dof(self, "motor", name, link, dof)
+    target, joint, dof = joint_dof(self, "motor", name, link, dof)
     if joint.group is not None and control == "position":
         raise ValueError(f"motor {name!r}: a {joint.group.name} joint has no single angle to hold; use 'torque'.")
     try:
@@ -342,6 +382,7 @@ def add_stop(
     upper: float = np.inf,
     stiffness: float,
     dissipation: float = 0.0,
+    restitution: float | None = None,
 ) -> Stop:
     """Limit a coordinate of the joint of a link, or of a loop, by a stiff spring beyond the ends of its range.
 
@@ -352,7 +393,7 @@ def add_stop(
         The link whose joint it is, or the name of a loop.
     dof : int or str
         Number or name of the joint's degree of freedom.
-    lower, upper, stiffness, dissipation
+    lower, upper, stiffness, dissipation, restitution
         See `Stop`.
 
     Examples
@@ -368,11 +409,11 @@ def add_stop(
     0.5004 rad
     """
     self._check_name(name)
-    target, joint, index = _joint_dof(self, "stop", name, link, dof)
+    target, joint, index = joint_dof(self, "stop", name, link, dof)
     if joint.group is not None:
         raise ValueError(f"stop {name!r}: a {joint.group.name} joint has no single coordinate that could be limited.")
     try:
-        self.stops[name] = Stop(target, index, lower, upper, stiffness, dissipation)
+        self.stops[name] = Stop(target, index, lower, upper, stiffness, dissipation, restitution)
     except (TypeError, ValueError) as error:
         raise type(error)(f"stop {name!r}: {error}") from None
     return self.stops[name]
@@ -401,7 +442,7 @@ def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | Non
     21.62 N
     """
     self._check_name(name)
-    target, joint, index = _joint_dof(self, "motion", name, link, 0 if dof is None else dof)
+    target, joint, index = joint_dof(self, "motion", name, link, 0 if dof is None else dof)
     if dof is not None and joint.group is not None:
         raise ValueError(f"motion {name!r}: a {joint.group.name} joint is prescribed as a whole; leave out dof.")
     if joint.group is not None and target in self.loops:
@@ -417,7 +458,7 @@ def add_motion(self: Robot, name: str, link: Link | str, *, dof: int | str | Non
     return motion
 
 
-def _joint_dof(self: Robot, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[str, Joint, int]:
+def joint_dof(self: Robot, kind: str, name: str, link: Link | str, dof: int | str) -> tuple[str, Joint, int]:
     """The name of a link or loop, its joint, and the number of one of the joint's degrees of freedom."""
     target = link.name if isinstance(link, Link) else link
     if not isinstance(target, str):

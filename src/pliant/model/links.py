@@ -13,6 +13,7 @@ from .cost import check_rod
 from .joints import Fixed, Joint
 from .pose import Pose, PoseLike, as_pose
 from .rods.basis import check_independent
+from .rods.laws import Law, as_laws
 from .rods.quadrature import default_points, merge_points
 from .rods.sections import Material, Section, damping_density, inertia_density, stiffness_density
 from .rods.strains import STRAIN_NAMES, Strains
@@ -123,7 +124,7 @@ class Rod:
     strains : Strains
         Which strains are free, with their bases.
     section, material : Section, Material, optional
-        Cross-section and material; or give the densities below directly.
+        Cross-section and material (of a `Composite` each part has its own); or give the densities below directly.
     stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
         Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
         follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should
@@ -142,6 +143,8 @@ class Rod:
     integration : "magnus" or "spectral"
         How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
         with quaternions over each element, as [000] does.
+    law : Law, tuple of Law or None
+        How stress follows from strain (docs/laws.md), in place of linear elasticity; laws add up. The damping acts beside them.
     """
 
     length: float
@@ -156,6 +159,7 @@ class Rod:
     magnus: Literal[2, 4] = 4
     collocation: bool = False
     integration: Literal["magnus", "spectral"] = "magnus"
+    law: tuple[Law, ...] = ()
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without the robot."""
@@ -191,7 +195,11 @@ class Rod:
                 object.__setattr__(self, name, frozen)
         if self.points is not None:
             object.__setattr__(self, "points", integer("points", self.points, minimum=1))
-        if (self.section is None or self.material is None) and (self.stiffness is None or self.inertia is None):
+        if self.section is not None and self.section.has_material and self.material is not None:
+            raise ValueError(
+                f"material = {self.material!r} is not allowed with a Composite section, whose parts have materials. Leave it out."
+            )
+        if not self.is_made and (self.stiffness is None or self.inertia is None):
             fields = ("section", "material", "stiffness", "inertia")
             given = ", ".join(name for name in fields if getattr(self, name) is not None)
             raise ValueError(
@@ -205,22 +213,31 @@ class Rod:
         X = np.linspace(0, 1, 5)
         self.reference(X)
         self.stiffness_at(X), self.inertia_at(X), self.damping_at(X)
+        object.__setattr__(self, "law", as_laws(self.law))
+        for law in self.law:
+            law.check(self)
 
     def revised(self, name: str, value: Any) -> Rod:
         """The rod with another value of one field; what does not depend on it is not checked again."""
         if name == "length":
             value = positive("length", value, unit="m")
-        elif name not in ("section", "material"):
+        elif self.law or name not in ("section", "material"):
             return replace(self, **{name: value})
         other = object.__new__(Rod)
         other.__dict__.update(self.__dict__, **{name: value})
         return other
 
     @property
+    def is_made(self) -> bool:
+        """Whether its section and material are known."""
+        return self.section is not None and (self.material is not None or self.section.has_material)
+
+    @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Increasing X inside (0, 1) where a strain basis loses smoothness or the section jumps: ends of elements."""
+        """Increasing X inside (0, 1) where a strain basis loses smoothness, or the section or material jumps: ends of elements."""
         jumps = () if self.section is None else self.section.breakpoints
-        return merge_points([*self.strains.breakpoints, *jumps])
+        within = () if self.material is None else self.material.breakpoints
+        return merge_points([*self.strains.breakpoints, *jumps, *within])
 
     @property
     def points_per_element(self) -> int:
@@ -263,11 +280,10 @@ class Rod:
         return values
 
     def stiffness_at(self, X: Array) -> Array:
-        """Stiffness density Σ at X, shape (m, 6, 6) [N m², N]."""
+        """Stiffness density Σ at X, shape (m, 6, 6) [N m², N]; of rods with a law what it starts from."""
         if self.stiffness is not None:
             return _matrices("stiffness", self.stiffness, X)
         assert self.section is not None
-        assert self.material is not None
         return stiffness_density(self.section, self.material, X)
 
     def inertia_at(self, X: Array) -> Array:
@@ -275,14 +291,13 @@ class Rod:
         if self.inertia is not None:
             return _matrices("inertia", self.inertia, X)
         assert self.section is not None
-        assert self.material is not None
         return inertia_density(self.section, self.material, X)
 
     def damping_at(self, X: Array) -> Array:
         """Damping density Υ at X, shape (m, 6, 6) [N m² s, N s]."""
         if self.damping is not None:
             return _matrices("damping", self.damping, X)
-        if self.section is None or self.material is None:
+        if self.section is None or not self.is_made:
             return np.zeros((len(X), 6, 6))
         return damping_density(self.section, self.material, X)
 

@@ -233,10 +233,10 @@ class Contact:
     slip_speed : float
         Speed v₀ [m/s] that smooths friction where it does not stick; where it does, the bristle is damped with the time stiction/v₀.
     stiction : float
-        How far [m] a point that touches an obstacle is displaced before it slips: below μ times the normal force it holds as a spring, without creep.
-        0: friction ``v/√(v² + v₀²)`` that is smooth and vanishes at rest. Between rods it is always of that kind.
+        How far [m] what touches is displaced before it slips: below μ times the normal force it holds as a spring, without creep.
+        0: friction ``v/√(v² + v₀²)`` that is smooth and vanishes at rest.
     restitution : float, optional
-        Ratio of the speeds after and before an impact with an obstacle, 0 to 1, instead of `damping`; impacts slower than v₀ are damped as those of v₀.
+        Ratio of the speeds after and before an impact, 0 to 1, instead of `damping`; impacts slower than v₀ are damped as those of v₀.
     per_length : bool
         Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points: the rod (of two the first) touches all along.
     spacing : float, optional

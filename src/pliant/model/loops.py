@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ __all__ = [
     "add_loop",
     "closing_rows",
     "closing_text",
+    "coordinates_of",
     "force_units",
     "joint_of",
     "loop_rows",
@@ -133,10 +134,10 @@ class Coupling:
         object.__setattr__(self, "terms", terms)
         object.__setattr__(self, "offset", finite("offset", self.offset))
 
-    def revised(self, key: Literal["offset"] | int, value: float) -> Coupling:
-        """With another offset, or another ratio of the term of a number."""
-        if key == "offset":
-            return replace(self, offset=value)
+    def revised(self, key: str | int, value: float) -> Coupling:
+        """With another value of a field, or another ratio of the term of a number."""
+        if isinstance(key, str):
+            return replace(self, **{key: value})  # type: ignore[arg-type]
         terms = [(*term[:2], value) if k == key else term for k, term in enumerate(self.terms)]
         return replace(self, terms=tuple(terms))
 
@@ -214,46 +215,52 @@ def add_coupling(self: Robot, name: str, terms: Mapping[str, float], *, offset: 
     -0.500
     """
     self._check_name(name)
-    if not isinstance(terms, Mapping) or not terms:
-        raise TypeError(
-            f"coupling {name!r}: terms = {shown(terms)} must be a dictionary of ratios by coordinate, such as "
-            '{"small": 20, "large": 40}.'
-        )
-    found = [(*_coordinate(self, name, key), ratio) for key, ratio in terms.items()]
-    if len({term[:2] for term in found}) < len(found):
-        raise ValueError(f"coupling {name!r}: terms = {shown(terms)} has a coordinate twice; add up its ratios.")
+    found = coordinates_of(self, "coupling", name, terms)
     try:
-        self.couplings[name] = Coupling(tuple(found), offset)
+        self.couplings[name] = Coupling(found, offset)
     except (TypeError, ValueError) as error:
         raise type(error)(f"coupling {name!r}: {error}") from None
     return self.couplings[name]
 
 
-def _coordinate(self: Robot, name: str, key: object) -> tuple[str, int]:
+def coordinates_of(self: Robot, kind: str, name: str, terms: Mapping[str, float]) -> tuple[tuple[str, int, float], ...]:
+    """Links, numbers of coordinates and ratios from ratios by coordinate."""
+    if not isinstance(terms, Mapping) or not terms:
+        raise TypeError(
+            f"{kind} {name!r}: terms = {shown(terms)} must be a dictionary of ratios by coordinate, such as "
+            '{"small": 20, "large": 40}.'
+        )
+    found = [(*_coordinate(self, f"{kind} {name!r}", key), ratio) for key, ratio in terms.items()]
+    if len({term[:2] for term in found}) < len(found):
+        raise ValueError(f"{kind} {name!r}: terms = {shown(terms)} has a coordinate twice; add up its ratios.")
+    return tuple(found)
+
+
+def _coordinate(self: Robot, what: str, key: object) -> tuple[str, int]:
     """Link and number of a coordinate that is named "link" or "link.dof"."""
     if not isinstance(key, str):
-        raise TypeError(f'coupling {name!r}: {shown(key)} must be the name of a link, or "link.dof".')
+        raise TypeError(f'{what}: {shown(key)} must be the name of a link, or "link.dof".')
     links = {link.name: link for link in self.links}
     link, dot, rest = key.partition(".")
     dof = rest if dot else None
     if link in self.loops:
         raise ValueError(
-            f"coupling {name!r}: {key!r} is a loop, but only coordinates of links can be coupled. Close the loop elsewhere, so that "
+            f"{what}: {key!r} is a loop, but only coordinates of links can be coupled. Close the loop elsewhere, so that "
             "its joint is that of a link."
         )
     if link not in links or (dof is not None and dof not in links[link].joint.dof_names):
         known = [f"{n}.{d}" for n in links for d in links[n].joint.dof_names]
-        raise unknown_name(f"coordinate of coupling {name!r}", key, known)
+        raise unknown_name(f"coordinate of {what}", key, known)
     joint = links[link].joint
     if joint.group is not None:
         raise ValueError(
-            f"coupling {name!r}: {key!r} belongs to a {joint.group.name} joint, whose coordinates are no single numbers. Couple "
+            f"{what}: {key!r} belongs to a {joint.group.name} joint, whose coordinates are no single numbers. Couple "
             "joints with angles or displacements, such as Revolute, Universal or Prismatic."
         )
     if dof is None and joint.nv != 1:
         which = ", ".join(f"{link}.{d}" for d in joint.dof_names)
         remedy = f"say which one: {which}." if joint.nv else "give the link a joint that moves."
-        raise ValueError(f"coupling {name!r}: the joint of {link!r} has {joint.nv} degrees of freedom; {remedy}")
+        raise ValueError(f"{what}: the joint of {link!r} has {joint.nv} degrees of freedom; {remedy}")
     return link, 0 if dof is None else joint.dof_names.index(dof)
 
 

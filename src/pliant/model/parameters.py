@@ -1,7 +1,7 @@
 """The numbers of a robot by name, and robots in which some of them are different.
 
 A name is that of a part and of one of its fields: ``arm.length``, ``arm.young``, ``arm.radius.tip``, ``cable.y``, ``tool.mass``,
-``arm.offset.x``, ``pin.joint.stiffness``, ``mesh.ratio.wheel``, ``gravity.z``. Names follow from the dataclasses of the description: whatever number a part holds is a parameter. What
+``arm.offset.x``, ``arm.core.young``, ``pin.joint.stiffness``, ``mesh.ratio.wheel``, ``gravity.z``. Names follow from the dataclasses of the description: whatever number a part holds is a parameter. What
 is fixed for good (names, strains and their bases, axes, choices, counts) is not.
 """
 
@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .actuators import ActiveStrain
+from .bearings import Characteristic, JointSpring
 from .joints import Joint
 from .links import Body, Frame, Rod
 from .loops import Coupling
 from .pose import Pose
+from .rods.laws import Law
+from .rods.sections import Composite, Stepped
+from .rods.sections import Part as SectionPart
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
 from .shapes import Inertia, Shape
 from .validate import shown, unknown_name
@@ -38,6 +43,7 @@ _FIXED = (
     "dz",
     "input_units",
     "X_table",
+    "scales",
     "spacing",
 )  # never parameters
 _MATRIX = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
@@ -50,6 +56,7 @@ _UNITS: dict[str | tuple[str, str], str] = {
     **dict.fromkeys(("a", "b", "rounding"), "m"),
     **dict.fromkeys(("poisson", "shear_factor", "torsion_factor", "friction", "exponent", "X", "start", "end"), "–"),
     **dict.fromkeys(("cx", "cy", "cz", "by", "bz", "bx", "coefficient", "factor", "buoyancy", "fill"), "–"),
+    ("Part", "at"): "m",
     "density": "kg/m³",
     "viscosity": "Pa s",
     "damping_time": "s",
@@ -68,11 +75,19 @@ _UNITS: dict[str | tuple[str, str], str] = {
     ("Contact", "damping"): "s/m",
     ("Magnet", "moment"): "A m²",
     ("Coil", "turns"): "–",
+    **dict.fromkeys([("Yeoh", "c2"), ("Yeoh", "c3")], "Pa"),
+    **dict.fromkeys([("Prony", "tau"), ("Springpot", "time")], "s"),
+    ("Springpot", "band"): "rad/s",
+    **dict.fromkeys([("Prony", "g"), ("BoucWen", "beta"), ("Plastic", "hardening")], "–"),
+    **dict.fromkeys([("Plastic", "torsion"), ("Plastic", "bending")], "N m"),
+    ("Plastic", "stretch"): "N",
     ("PointWrench", "force"): "N",
     ("PointWrench", "moment"): "N m",
     ("DistributedWrench", "force"): "N/m",
     ("DistributedWrench", "moment"): "N m/m",
-    **dict.fromkeys([("Rod", "inertia"), ("Coupling", "offset")], ""),
+    **dict.fromkeys(
+        [("Rod", "inertia"), ("Coupling", "offset"), ("JointFriction", "stiction"), ("JointFriction", "slip_speed")], ""
+    ),
 }
 _RESISTANCE = {"stiffness": {"rad": "N m/rad", "m": "N/m"}, "damping": {"rad": "N m s/rad", "m": "N s/m"}}
 
@@ -171,6 +186,13 @@ def _children(value: Any, owner: Any) -> Iterator[tuple[str, Any, Any]]:
         for k, (link, dof, ratio) in enumerate(value.terms):
             yield f"ratio.{link}" if links.count(link) == 1 else f"ratio.{link}.{dof}", k, ratio
         yield "offset", "offset", value.offset
+        yield from ((f.name, f.name, getattr(value, f.name)) for f in fields(value)[2:])  # of backlash
+    elif isinstance(value, Characteristic):
+        yield "", "values", value.values
+    elif isinstance(value, Composite):
+        yield "", "parts", value.parts
+    elif isinstance(value, SectionPart):
+        yield from (("", name, getattr(value, name)) for name in ("section", "material", "at"))
     elif is_dataclass(value):
         for f in fields(value):
             if f.name not in _FIXED:
@@ -205,8 +227,18 @@ def _labels(entries: list[Any], owner: Any) -> list[str]:
     """Names of the entries of a tuple or vector."""
     if isinstance(owner, Joint):
         return list(owner.dof_names if len(entries) == owner.nv else owner.coordinate_names)
+    if isinstance(owner, (Characteristic, JointSpring)):
+        return [str(k) for k in range(len(entries))]
+    if isinstance(owner, SectionPart):
+        return ["y", "z"]
+    if entries and all(isinstance(entry, SectionPart) for entry in entries):
+        return [entry.name for entry in entries]
     if len(entries) == 1:
         return [""]
+    if isinstance(owner, Law):
+        return [str(k) for k in range(len(entries))]
+    if all(isinstance(entry, Law) for entry in entries):
+        return [type(entry).__name__ for entry in entries]
     if all(_is_number(entry) for entry in entries):
         names = {2: ("base", "tip"), 3: ("x", "y", "z"), 6: STRAIN_NAMES}.get(len(entries))
         if names is not None:
@@ -227,10 +259,11 @@ def _numbers(name: str, value: Any, owner: Any, path: tuple[Any, ...], unit: str
         below = f"{name}.{label}" if label else name
         own = (
             _entry_unit(unit, owner, path, key)
-            if isinstance(value, (tuple, np.ndarray, Pose))
+            if isinstance(value, (tuple, np.ndarray, Pose, Stepped))
             else _unit_of(value, key)
         )
-        yield from _numbers(below, child, value, (*path, key), own)
+        of = owner if isinstance(owner, Law) and isinstance(value, tuple) else value  # pairs of numbers of a law, too
+        yield from _numbers(below, child, of, (*path, key), own)
 
 
 def _unsettable(value: Any, key: Any, child: Any) -> bool:
@@ -249,7 +282,7 @@ def _unsettable(value: Any, key: Any, child: Any) -> bool:
 
 def _entry_unit(unit: str, owner: Any, path: tuple[Any, ...], key: Any) -> str:
     """Unit of an entry of a vector, which may differ from entry to entry."""
-    if isinstance(owner, Rod) and path[-1] == "reference_strain":
+    if (isinstance(owner, Rod) and path[-1] == "reference_strain") or isinstance(owner, ActiveStrain):
         return STRAIN_UNITS[key]
     if isinstance(owner, Joint):
         return _joint_unit(path[-1], owner.dof_units[key])

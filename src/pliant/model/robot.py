@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .actuators import InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .actuators import ActiveStrain, InternalStress, Motor, PrescribedMotion, Stop, Tendon
+from .bearings import Backlash, JointFriction, JointSpring, add_backlash, add_friction, add_spring
 from .contacts import add_contacts
 from .cost import check_robot
-from .driven import add_chamber, add_motion, add_motor, add_push_rod, add_stop, add_stress, add_tendon, check_line
+from .driven import (
+    add_active_strain,
+    add_chamber,
+    add_motion,
+    add_motor,
+    add_push_rod,
+    add_stop,
+    add_stress,
+    add_tendon,
+    check_line,
+)
 from .fluid import Fluid, Hydrodynamics
 from .joints import Fixed, Joint
 from .links import STRAIGHT, WORLD, Body, Density, Frame, Link, ReferenceStrain, Rod
@@ -21,6 +32,7 @@ from .loops import Coupling, Loop, add_coupling, add_loop, closing_text
 from .magnetics import Coil, Magnet, add_coil, add_magnet, feels_field
 from .parameters import Parameter, Parameters, parameters_of, revised
 from .pose import PoseLike, as_pose
+from .rods.laws import Law
 from .rods.sections import Material, Section
 from .rods.strains import STRAIN_NAMES, Strains
 from .shapes import Inertia, Shape
@@ -50,8 +62,10 @@ _NAMED = (
     "tendons",
     "motors",
     "stops",
+    "bearings",
     "motions",
     "stresses",
+    "active_strains",
     "wrenches",
     "dipoles",
     "sources",
@@ -97,8 +111,10 @@ class Robot:
         self.tendons: dict[str, Tendon] = {}
         self.motors: dict[str, Motor] = {}
         self.stops: dict[str, Stop] = {}
+        self.bearings: dict[str, JointFriction | JointSpring | Backlash] = {}
         self.motions: dict[str, PrescribedMotion] = {}
         self.stresses: dict[str, InternalStress] = {}
+        self.active_strains: dict[str, ActiveStrain] = {}
         self.wrenches: dict[str, PointWrench | DistributedWrench] = {}
         self.dipoles: dict[str, Dipole] = {}
         self.sources: dict[str, Magnet | Coil] = {}
@@ -115,6 +131,8 @@ class Robot:
 
     add_tendon, add_push_rod, add_chamber = add_tendon, add_push_rod, add_chamber
     add_stress, add_motor, add_stop, add_motion = add_stress, add_motor, add_stop, add_motion
+    add_active_strain = add_active_strain
+    add_friction, add_spring, add_backlash = add_friction, add_spring, add_backlash
     add_wrench, add_distributed_wrench, add_dipole = add_wrench, add_distributed_wrench, add_dipole
     add_magnet, add_coil = add_magnet, add_coil
     set_fluid, add_hydrodynamics = set_fluid, add_hydrodynamics
@@ -144,6 +162,7 @@ class Robot:
         magnus: Literal[2, 4] = 4,
         collocation: bool = False,
         integration: Literal["magnus", "spectral"] = "magnus",
+        law: Law | Sequence[Law] | None = None,
     ) -> Link:
         """Add a soft rod.
 
@@ -156,7 +175,7 @@ class Robot:
         strains : Strains
             Which strains are free, with their bases.
         section, material : Section, Material, optional
-            Cross-section and material; or give the densities below directly.
+            Cross-section and material (of a `Composite` each part has its own); or give the densities below directly.
         stiffness, inertia, damping : 6×6 array, 6 diagonal entries, or function of X, optional
             Densities per metre, order torsion, bending y, bending z, stretch, shear y, shear z; they replace what would
             follow from section and material. Gravity acts through the linear 3×3 block of the inertia, which should
@@ -174,6 +193,8 @@ class Robot:
         integration : "magnus" or "spectral"
             How the rod is integrated along its length: with Magnus expansions between Gauss points, or by Chebyshev collocation
             with quaternions over each element, as [000] does.
+        law : Law or sequence of Law, optional
+            How stress follows from strain (docs/laws.md), in place of linear elasticity; laws add up. The damping acts beside them.
         parent : Link, Frame or str, optional
             What it hangs on: a link (a rod's tip, a body's frame), a frame such as ``arm.at(0.3)``, or a name. World
             if left out.
@@ -213,6 +234,7 @@ class Robot:
                 magnus=magnus,
                 collocation=collocation,
                 integration=integration,
+                law=law,  # type: ignore[arg-type]
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"rod {name!r}: {error}") from None

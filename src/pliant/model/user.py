@@ -102,18 +102,18 @@ class UserLoad:
     @cached_property
     def _callback(self) -> Any:
         """The C function, alive as long as the load."""
-        from .. import _call, _numba
+        from .. import _call
 
         k = len(self.inputs)
         if not self.compiled:
             return _call.python_callback(self._guarded(self._fill), k)
         fill = _call.per_point(self.function, self.derivatives, self.scales)
-        if _numba.INTERPRETED:
+        if _call.INTERPRETED:
             return _call.python_callback(self._guarded(fill), k)
         try:
             return _call.compiled_callback(fill, k)
         except Exception as error:
-            if not _numba.cannot_compile(error):
+            if not _call.compiler().cannot_compile(error):
                 raise
             raise TypeError(
                 f"load {self.name!r} cannot be compiled: its function takes (R, x, omega, velocity, inputs, moment, "

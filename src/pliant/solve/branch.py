@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import engine
-from ..model.validate import choice, integer, positive
+from ..model.validate import choice, finite, integer, positive
 from ..system import Given, System
 from .equilibrium import Equilibrium
 from .path_problem import PathOptions, PathProblem
@@ -67,6 +67,7 @@ class Branch:
     Attributes
     ----------
     system : System
+        As it was given; see `system_at` where a design parameter varies.
     parameter : ndarray (n,)
         λ.
     q : ndarray (n, nq)
@@ -140,7 +141,8 @@ class Branch:
             note += f", with {self.gravity[k]:.10g} times the system's gravity"
         given = Given(self.multipliers[k], float(self.gravity[k]))
         rows = self._problem.rows(self.q[k])
-        verdict = assess(self.system, self.q[k], self.u[k], self.tau[k], rows, given=given)
+        system = self.system_at(self.parameter[k])
+        verdict = assess(system, self.q[k], self.u[k], self.tau[k], rows, given=given)
         return Equilibrium(
             q=self.q[k].copy(),
             u=self.u[k].copy(),
@@ -152,8 +154,12 @@ class Branch:
             load_steps=1,
             message=note,
             multipliers=self.multipliers[k].copy(),
-            system=self.system,
+            system=system,
         )
+
+    def system_at(self, parameter: float) -> System:
+        """The robot at a value of the parameter: `system`, but where a design parameter varies."""
+        return self._problem.vary.design.at(finite("parameter", parameter))
 
     def loop_wrenches(self, loop: str, *, axes: Literal["joint", "world"] = "joint") -> Array:
         """Reactions [moment; force] of a loop joint along the branch, (n, 6) [N m, N]; see `System.loop_wrench`."""
@@ -169,7 +175,9 @@ class Branch:
         forces = np.zeros((len(self), system.nv))
         for k, r in enumerate(forces):
             given = Given(self.multipliers[k], float(self.gravity[k]))
-            system.run_job(engine.RESIDUAL, self.q[k], u=self.u[k], tau=self.tau[k], force=r, given=given)
+            self.system_at(self.parameter[k]).run_job(
+                engine.RESIDUAL, self.q[k], u=self.u[k], tau=self.tau[k], force=r, given=given
+            )
         return {name: forces[:, place_v] for name, (_q, place_v, _group) in system.prescribed.items()}
 
     def special(self, kind: Literal["limit", "bifurcation", "end"]) -> tuple[SpecialPoint, ...]:
@@ -234,4 +242,5 @@ class Branch:
         from ..viz.drawing import plot_configurations
 
         k = np.unique(np.linspace(0, len(self) - 1, integer("count", count, minimum=1)).round().astype(int))
-        return plot_configurations(self.system, self.q[k], values=self.parameter[k], label=label, **options)
+        systems = [self.system_at(x) for x in self.parameter[k]]
+        return plot_configurations(systems, self.q[k], values=self.parameter[k], label=label, **options)

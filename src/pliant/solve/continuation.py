@@ -1,8 +1,8 @@
-"""Continuation: families of static equilibria as a load or a coordinate varies, past limit and bifurcation points."""
+"""Continuation: families of static equilibria as a load, a coordinate or the robot varies, past limit and bifurcation points."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from ..model.validate import choice, finite
 from ..system import Inputs, System, needs_system
+from ..system.laws import refuse_memory
 from .branch import Branch
 from .equilibrium import Equilibrium
-from .path_loading import Driving, Load, Loading, force_vector, held_coordinate, prescribed_coordinate
+from .path_loading import Design, Driving, Load, Loading, force_vector, held_coordinate, prescribed_coordinate
 from .path_problem import PathOptions, PathProblem, path_limits, start_configuration
 from .tracer import Tracer
 
@@ -27,6 +28,7 @@ def trace_equilibria(
     gravity: bool = False,
     coordinate: str | int | None = None,
     prescribed: str | None = None,
+    parameter: str | Callable[[float], System] | None = None,
     u: Inputs = None,
     tau: ArrayLike | None = None,
     motion: Mapping[str, Any] | None = None,
@@ -46,7 +48,7 @@ def trace_equilibria(
 ) -> Branch:
     """Follow a static equilibrium while a parameter λ varies: F(q, λ) = 0.
 
-    What varies is given by exactly one of `load`, `input`, `gravity`, `coordinate`, `prescribed`. Loops stay closed.
+    What varies is given by exactly one of `load`, `input`, `gravity`, `coordinate`, `prescribed`, `parameter`. Loops stay closed.
 
     Parameters
     ----------
@@ -66,6 +68,9 @@ def trace_equilibria(
     prescribed : str
         Name of a prescribed motion (`Robot.add_motion`) of one coordinate, whose value is λ; the force that this takes is in
         `Branch.prescribed_forces`.
+    parameter : str or callable
+        Name of a design parameter (`System.parameters`) whose value is λ, or a function λ -> System of robots with the same coordinates, such as concentric
+        tubes that are pushed. Not with loops.
     u, tau
         Loads that do not vary.
     motion : dict, optional
@@ -73,7 +78,7 @@ def trace_equilibria(
     start : array (nq,) or Equilibrium, optional
         Near which equilibrium to begin; if left out, one is found as by `solve_statics`, which mounts loops.
     begin, stop : float
-        Range of λ. `begin` is 0 if left out, or the value of the coordinate in the start.
+        Range of λ. `begin` is 0 if left out, or the value of the coordinate in the start, or of the design parameter.
     bounds : (low, high), optional
         λ at which to end; `stop` and, beyond `begin`, as far in the other direction if left out.
     method : "arclength" or "natural"
@@ -126,6 +131,7 @@ def trace_equilibria(
     bifurcation at 2.4674 N
     """
     needs_system("trace_equilibria", system)
+    refuse_memory(system, "trace_equilibria")
     if system.held_tendons:
         names = ", ".join(map(repr, system.held_tendons))
         raise ValueError(
@@ -138,20 +144,27 @@ def trace_equilibria(
             f"trace_equilibria does not know prescribed motion of loop joints ({names}) yet: prescribe a joint of the tree and cut the loop "
             "elsewhere, or follow the equilibria with solve_statics(motion=...) step by step."
         )
+    if isinstance(start, Equilibrium) and len(start.memory) == system.nz and system.sticks(start.memory):
+        raise ValueError(
+            "start holds by friction that sticks, or by what loads remember otherwise, and trace_equilibria does not know how that goes on along a "
+            "branch: follow the equilibria with solve_statics(start=the last one) step by step, or give start=rest.q for a branch without it."
+        )
     if not isinstance(system, System):
         raise TypeError(f"system = {system!r} must be a System; call robot.compile().")
     choice("method", method, ("arclength", "natural"))
-    given = [x is not None for x in (load, input, coordinate, prescribed)] + [bool(gravity)]
+    given = [x is not None for x in (load, input, coordinate, prescribed, parameter)] + [bool(gravity)]
     if sum(given) != 1:
         raise ValueError(
-            f"give exactly one of load, input, gravity, coordinate and prescribed ({sum(given)} were given)."
+            f"give exactly one of load, input, gravity, coordinate, prescribed and parameter ({sum(given)} were given)."
         )
     held = None if coordinate is None else held_coordinate(system, coordinate)
     driven = None if prescribed is None else prescribed_coordinate(system, prescribed)
     if held is not None and system.known[held.v]:
         held, driven = None, held
     driving = Driving(system, motion, load, driven)
-    vary = Loading(system, load, input, gravity, system.inputs(u), force_vector(system, tau), driving)
+    vary = Loading(
+        system, load, input, gravity, system.inputs(u), force_vector(system, tau), driving, Design(system, parameter)
+    )
     configuration, chosen, note = start_configuration(system, vary, held, start, begin)
     first = finite("begin", chosen)
     limits = path_limits(first, finite("stop", stop), bounds)

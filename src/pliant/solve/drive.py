@@ -16,6 +16,7 @@ from ..kernels.program import GOOD, Code, Pieces, Program, assemble, evaluate_ro
 from ..model.signal import Signal
 from ..model.validate import finite
 from ..system import System
+from .control import Bound, bind_inputs, has_controller
 from .jumps import first_jump
 
 __all__ = ["Drive", "Jump", "State", "function_name"]
@@ -30,6 +31,7 @@ class State(NamedTuple):
     q: Array
     v: Array
     memory: Array | None = None  # (nz,) internal variables of loads, of states that a run goes on from
+    control: Array | None = None  # (n,) states of controllers, likewise
 
 
 class Jump(NamedTuple):
@@ -56,15 +58,31 @@ class _Function(NamedTuple):
 
 
 class Drive:
-    """Evaluates u and tau, each None, constant, a function of t, or of (t, state); u also a dictionary of functions of t."""
+    """Evaluates u and tau, each None, constant, a function of t, or of (t, state); u also a dictionary of functions of t, or a controller.
+
+    Attributes
+    ----------
+    control : Bound or None
+        The controller that gives u, whose states are an argument then.
+    """
 
     def __init__(self, system: System, u: Any = None, tau: Any = None) -> None:
         self.system = system
         self._given = {"u": u, "tau": tau}
         self._functions: list[_Function] = []  # of t alone
+        self.control: Bound | None = None
+        if has_controller(tau):
+            raise TypeError(
+                f"tau = {tau!r}: controllers give inputs, u={tau!r}; for generalised forces add motors or loads with inputs."
+            )
+        if has_controller(u):
+            self.control = bind_inputs(system, u)
+            u = None
         self._u, self.u_feedback = self._reader(u, "u")
         self._tau, self.tau_feedback = self._reader(tau, "tau")
-        self._breaks = np.unique([t for own in self._functions for t in _breakpoints(own)])
+        self.u_feedback = self.u_feedback or self.control is not None
+        known = [] if self.control is None else self.control.breaks()
+        self._breaks = np.unique([*known, *(t for own in self._functions for t in _breakpoints(own))])
         self._known = set(self._breaks.tolist())  # where Python functions are evaluated beside
 
     @property
@@ -156,7 +174,9 @@ class Drive:
         self._functions += [_Function([f"u[{name!r}]"], own, of(name, own)) for name, own in functions.items()]
         return inputs
 
-    def __call__(self, t: float, q: Array, v: Array, side: int = 0) -> tuple[Array, Array]:
+    def __call__(
+        self, t: float, q: Array, v: Array, side: int = 0, control: Array | None = None
+    ) -> tuple[Array, Array]:
         """(u, tau) at a time and state.
 
         Parameters
@@ -169,23 +189,29 @@ class Drive:
             −1 for the limit from the left and +1 for that from the right, which differ where an input jumps: exactly for
             a `Signal`; at the next number for a formula, and for a Python function at a break that it declares (`breaks`) or
             that was found (`find_jump`). Feedback has no limits.
+        control : ndarray, optional
+            States of the controller, if there is one; as at its start if left out.
 
         Returns
         -------
         u : ndarray, shape (nu,)
         tau : ndarray, shape (nv,)
         """
-        return self._u(t, q, v, side), self._tau(t, q, v, side)
+        tau = self._tau(t, q, v, side)
+        if self.control is None:
+            return self._u(t, q, v, side), tau
+        x = self.control.begin(t, q, v) if control is None else control
+        return self.control.output(t, side, x, q, v), tau
 
-    def rows(self, times: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        """u (m, nu) and tau (m, nv) at m times and states, in compiled code unless there is a Python function."""
+    def rows(self, times: Array, q: Array, v: Array, control: Array) -> tuple[Array, Array]:
+        """u (m, nu) and tau (m, nv) at m times, states and states of controllers, in compiled code unless there is a Python function."""
         m, nu = len(times), self.system.nu
         program = self.program
         if program is not None:
             out = np.tile(program.constant, (m, 1))
             if not len(program.entry) or evaluate_rows(*self._packed, times, out) == GOOD:
                 return out[:, :nu], out[:, nu:]
-        rows = [self(t, *state) for t, *state in zip(times.tolist(), q, v)]
+        rows = [self(t, a, b, 0, x) for t, a, b, x in zip(times.tolist(), q, v, control)]
         u, tau = (np.array(part).reshape(m, -1) for part in zip(*rows))
         return u, tau
 
@@ -251,6 +277,8 @@ class Drive:
         A program has constants, `Signal` and formulas of t.
         """
         system = self.system
+        if self.control is not None:
+            return None
         low, high = system.input_bounds
         constant = np.zeros(system.nu + system.nv)
         functions: dict[int, Pieces | Code] = {}

@@ -57,6 +57,8 @@ class Equilibrium:
         Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
     memory : ndarray (nz,)
         Internal variables of loads, such as how far contacts that stick are strained.
+    since, before : ndarray (nq,), (nz,)
+        Coordinates and internal variables of the start, from which what sticks is strained; empty for a robot that remembers nothing.
     warnings : tuple of str
         What a user should know about the result, each a sentence.
     system : System or None
@@ -84,6 +86,8 @@ class Equilibrium:
     warnings: tuple[str, ...] = ()
     system: System | None = field(default=None, repr=False, compare=False)
     memory: Array = field(default_factory=lambda: np.zeros(0))
+    since: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    before: Array = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @property
     def stable(self) -> bool:

@@ -21,7 +21,7 @@ def digest(system: System) -> str:
     """A digest of everything that the motion of a robot depends on, as hexadecimal digits.
 
     It is taken over names and compiled tables, so it does not matter how the robot was described. Real numbers count to
-    nine digits: another processor may differ in the last. Python functions of user loads count by name only.
+    nine digits: another processor may differ in the last. Python functions of user loads and laws count by name only.
     """
     names = {
         "dof": system.dof_names,
@@ -30,6 +30,7 @@ def digest(system: System) -> str:
         "prescribed": sorted(system.prescribed),
         "lengths": sorted(system.held_tendons),
         "user": [[name, load.name, *load.inputs] for name, (load, _) in system.robot.user_loads.items()],
+        "laws": [[name, law.name] for name, law in system._user_laws],
     }
     out = hashlib.sha256(json.dumps(names).encode())
     loads = [family.lasting(system.loads[family.name]) for family in system.families]

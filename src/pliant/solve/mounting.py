@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine
-from ..system import Given, System
+from ..system import AS_DESCRIBED, Given, System
 from ..system.forces import closure, free_rows, independent
 from .balance import ROUNDING, measure, static_tangent
 from .closure import null_space, overdriven, redundant_constraints
@@ -28,13 +28,14 @@ class MountOptions(NamedTuple):
     iterations: int
     stable: bool  # whether it should be
     gravity: float = 1.0  # factor on gravity
+    given: Given = AS_DESCRIBED  # what acts beside that and the forces of loops
 
 
 class _Rows:
     """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
 
-    def __init__(self, system: System, moved: MotionSet, gravity: float = 1.0) -> None:
-        self.system, self.gravity = system, gravity
+    def __init__(self, system: System, moved: MotionSet, options: MountOptions) -> None:
+        self.system, self.given = system, options.given._replace(gravity=options.given.gravity * options.gravity)
         lengths = moved.lengths_at(0.0)
         self.loops = len(system.loop_rows)
         self.told = moved.told_at(0.0)
@@ -57,7 +58,7 @@ class _Rows:
 
     def put(self, force: Array, u: Array) -> tuple[Array, Given]:
         """The inputs with the tensions, and what acts with the forces of loops."""
-        given = Given(force[: self.loops], self.gravity)
+        given = self.given._replace(multipliers=force[: self.loops])
         if not self.tendons:
             return u, given
         u = u.copy()
@@ -70,7 +71,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
     """
-    rows = _Rows(system, moved, options.gravity)
+    rows = _Rows(system, moved, options)
     open_by, _G = rows(q)
     state = _State(q, np.zeros(len(open_by)))
     s, step = 0.0, 1.0
@@ -145,7 +146,8 @@ def _mounted(
 
     def judge(state: _State) -> Verdict:
         inputs, given = rows.put(state.force, u)
-        return assess(system, state.q, inputs, tau, rows(state.q)[1], given=given)
+        held = given.memory is not None and system.sticks(given.memory)
+        return assess(system, state.q, inputs, tau, rows(state.q)[1], given=given, potential=False if held else None)
 
     verdict = judge(state)
     if options.stable and verdict.stability == "divergence":

@@ -1,8 +1,9 @@
-"""What varies along a branch of equilibria: loads, prescribed joints or a held coordinate as functions of the parameter λ."""
+"""What varies along a branch of equilibria: loads, prescribed joints, a held coordinate or the robot itself as functions of the parameter λ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,17 @@ from ..model.validate import finite, integer, unknown_name
 from ..system import System
 from .motion import MotionSet
 
-__all__ = ["Driving", "Load", "Loading", "Place", "force_vector", "held_coordinate", "prescribed_coordinate"]
+__all__ = [
+    "Design",
+    "Driving",
+    "Load",
+    "Loading",
+    "NoSuchRobotError",
+    "Place",
+    "force_vector",
+    "held_coordinate",
+    "prescribed_coordinate",
+]
 
 Array = NDArray[np.float64]
 Load = Callable[[float], Mapping[str, Any]] | Mapping[str, Any]
@@ -173,6 +184,71 @@ def _values(field: str, given: Any) -> dict[str, Any]:
     return dict(given)
 
 
+class NoSuchRobotError(ValueError):
+    """There is no robot at this value of the parameter."""
+
+
+class Design:
+    """The robot as a function of the parameter.
+
+    Parameters
+    ----------
+    system : System
+        Whose coordinates all of them have.
+    varies : str, callable or None
+        The name of a design parameter whose value is λ, or λ -> System; None: nothing varies.
+    """
+
+    def __init__(self, system: System, varies: str | Callable[[float], System] | None) -> None:
+        self.system, self.varies = system, varies
+        if isinstance(varies, str) and varies not in system.parameters:
+            raise unknown_name("parameter", varies, system.parameters)
+        if varies is not None and not isinstance(varies, str) and not callable(varies):
+            raise TypeError(
+                f"parameter = {varies!r} must be the name of a design parameter, or a function λ -> System."
+            )
+        if varies is not None and system.loop_rows:
+            raise ValueError(
+                "parameter = ... is not allowed for robots with loops, which open where a length changes: solve them one by one, "
+                "solve_statics(system.with_parameters({...}), start=last)."
+            )
+        self.refused = ""  # why there was no robot somewhere
+        self._made = lru_cache(maxsize=16)(self._make)
+
+    @property
+    def value(self) -> float | None:
+        """Of the parameter now, if it has a name."""
+        return float(self.system.parameters[self.varies]) if isinstance(self.varies, str) else None
+
+    def at(self, parameter: float) -> System:
+        """The robot at λ."""
+        return self.system if self.varies is None else self._made(float(parameter))
+
+    def _make(self, parameter: float) -> System:
+        try:
+            if isinstance(self.varies, str):
+                return self.system.with_parameters({self.varies: parameter})
+            assert callable(self.varies)
+            found = self.varies(parameter)
+        except ValueError as error:
+            self.refused = f"there is no robot at {parameter:.6g}: {error}"
+            raise NoSuchRobotError(self.refused) from error
+        if not isinstance(found, System):
+            raise TypeError(f"parameter({parameter:g}) returned {found!r}, but a System is needed: compile the robot.")
+        if (found.coordinate_names, found.input_names) != (self.system.coordinate_names, self.system.input_names):
+            raise ValueError(
+                f"parameter({parameter:g}) returned a robot with other coordinates or inputs than {self.system.name!r}: they must stay the same."
+            )
+        return found
+
+    def rate(self, residual: Callable[[System], Array], parameter: float, width: float) -> Array | float:
+        """Derivative of a residual (nv,) by λ through the robot, by differences of fourth order over `width`."""
+        if self.varies is None:
+            return 0.0
+        r = [residual(self.at(parameter + k * width)) for k in (-2, -1, 1, 2)]
+        return np.asarray((r[0] - 8 * r[1] + 8 * r[2] - r[3]) / (12 * width), dtype=np.float64)
+
+
 class Loading:
     """The loads as functions of the parameter, and the prescribed joints in `driving`."""
 
@@ -185,8 +261,10 @@ class Loading:
         u: Array,
         tau: Array,
         driving: Driving | None = None,
+        design: Design | None = None,
     ) -> None:
         self.system, self.u, self.tau = system, u, tau
+        self.design = Design(system, None) if design is None else design
         self.driving = Driving(system) if driving is None else driving
         self.function: Callable[[float], Mapping[str, Any]] | None = None
         self.du, self.dtau, self.gravity, self.dgravity = np.zeros(system.nu), np.zeros(system.nv), 1.0, 0.0

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lapack
 
 from ..kernels import engine
 from ..model.validate import finite, integer, positive, unknown_name, vector
@@ -17,7 +16,7 @@ from .balance import static_tangent
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .mounting import MountOptions, mount
-from .path_loading import Loading
+from .path_loading import Loading, NoSuchRobotError
 from .path_split import Split, carrying_rows, split
 from .stability import assess
 from .statics import Problem, solve_problem
@@ -110,7 +109,8 @@ def start_configuration(
         start = start.q
     q = vary.driving.start(system.neutral() if start is None else system.check_q(start).copy())
     driven = vary.driving.driven
-    first: object = finite("begin", 0.0 if begin is None else begin)
+    own = vary.design.value  # of the design parameter that varies
+    first: object = finite("begin", begin if begin is not None else 0.0 if own is None else own)
     if begin is None and driven is not None:
         first = q[driven.q]
     note = ""
@@ -122,9 +122,10 @@ def start_configuration(
 def _equilibrium_near(system: System, vary: Loading, q: Array, parameter: float) -> tuple[Array, str]:
     """An equilibrium at λ, stable if possible, and why it is none."""
     u, tau, factor = vary(parameter)
-    q = vary.driving.place(q, parameter)
+    q, system = vary.driving.place(q, parameter), vary.design.at(parameter)
     if not system.loop_rows:
-        return solve_problem(Problem(system, system.inputs(u), tau, gravity=factor), q)[0].q, ""
+        problem = Problem(system, system.inputs(u), tau, gravity=factor, memory=np.zeros(system.nz), since=q)
+        return solve_problem(problem, q)[0].q, ""
     options = MountOptions(tolerance=1e-10, iterations=60, stable=True, gravity=factor)
     found = mount(system, q, system.inputs(u), tau, options, MotionSet(system, None, q))
     return found.q, "" if found.success else found.message
@@ -212,6 +213,10 @@ class PathProblem:
             energy = abs(K[k, k]) or float(np.max(np.abs(K), initial=0.0)) or 1.0
             self.unit = energy / self.scale[k]
 
+    def at(self, state: PathState) -> System:
+        """The robot in a state."""
+        return self.vary.design.at(state.parameter)
+
     def move(self, state: PathState, z: Array, parameter: float | None = None) -> PathState:
         """The state displaced by scaled unknowns z (nv + 1,); `parameter` overrides the last."""
         value = state.parameter + self.width * z[-1] if parameter is None else parameter
@@ -244,7 +249,7 @@ class PathProblem:
 
     def evaluate(self, state: PathState, kept: NDArray[np.bool_] | None = None) -> PathPoint:
         """Residual and its exact derivatives; `kept` are the constraints of loops that carry forces, found anew if left out."""
-        system, s, q = self.system, self.scale, state.q
+        system, s, q = self.at(state), self.scale, state.q
         self.evaluations += 1
         u, tau, factor = self.vary(state.parameter)
         if self.held is not None:
@@ -264,9 +269,14 @@ class PathProblem:
             b = b - system.actuation_matrix(q) @ du
         if dfactor != 0.0:
             b = b + dfactor * system.gravity_forces(q)
+
+        def balance(robot: System) -> Array:
+            return static_tangent(robot, q, inputs, tau, given=Given(multipliers, factor))[0]
+
+        b = b + self.vary.design.rate(balance, state.parameter, 1e-4 * self.width)
         motion = self._motion(state)
         b = self.width * s * b + K @ motion
-        size = self._force_size(part, q, r, tau, K, multipliers)
+        size = self._force_size(system, part, q, r, tau, K, multipliers)
         r = s * r
         stiffness = part.Z.T @ K[np.ix_(self.free, self.free)] @ part.Z
         r, A, b, imbalance = self._arrange(part, r, K, b, motion)
@@ -298,10 +308,12 @@ class PathProblem:
             forces = np.append(forces, R[k])
         return R, A, B, float(np.max(np.abs(forces), initial=0.0))
 
-    def _force_size(self, part: Split, q: Array, r: Array, tau: Array, K: Array, multipliers: Array) -> float:
+    def _force_size(
+        self, system: System, part: Split, q: Array, r: Array, tau: Array, K: Array, multipliers: Array
+    ) -> float:
         """Largest scaled single force; at least what moves the softest coordinate by a thousandth."""
-        free = ~self.system.known
-        elastic = self.system.elastic_forces(q)
+        free = ~system.known
+        elastic = system.elastic_forces(q)
         loops = part.G * multipliers[part.kept][:, None]
         parts = np.abs(np.array([elastic, r - elastic + tau, tau])) * self.scale
         diagonal = np.abs(np.diag(K))[free]
@@ -319,11 +331,12 @@ class PathProblem:
 
     def stable(self, point: PathPoint) -> bool:
         """Whether disturbances of a point do not grow: by its stiffness with a potential, by its motion without."""
-        if point.conservative or self.system.has_potential(point.u, point.tau):
+        system = self.at(point.state)
+        if point.conservative or system.has_potential(point.u, point.tau):
             return point.negative == 0
         given = Given(point.multipliers, point.gravity)
         q = point.state.q
-        return assess(self.system, q, point.u, point.tau, self.rows(q), given=given).held
+        return assess(system, q, point.u, point.tau, self.rows(q), given=given).held
 
     def border(self, point: PathPoint, row: Array) -> Array:
         """The bordered matrix [[A, b], [row]]."""
@@ -354,7 +367,10 @@ class PathProblem:
             self.system, origin.q, self.free
         )  # where loops are closed: open ones hide what is redundant
         for it in range(iterations + 1):
-            point = self.evaluate(state, kept)
+            try:
+                point = self.evaluate(state, kept)
+            except NoSuchRobotError:
+                return None
             short = float(normal @ self.offset(origin, state)) - distance
             gap = point.split.gap
             if not (np.isfinite(point.residual) and np.isfinite(gap)):
@@ -400,6 +416,8 @@ class Arc:
 
 def solve_bordered(M: Array, b: Array) -> Array:
     """M⁻¹ b, or the shortest solution if M is singular: nothing moves along directions that cost no energy."""
+    from scipy.linalg import lapack  # here, since it takes a while to import
+
     factors, pivot, info = lapack.dgetrf(M)
     norm = float(np.max(np.sum(np.abs(M), axis=0)))
     if info == 0 and lapack.dgecon(factors, norm)[0] > _SINGULAR:

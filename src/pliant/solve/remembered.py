@@ -1,4 +1,4 @@
-"""What loads remember where a computation begins: internal variables of friction that sticks, of materials, of controllers."""
+"""What loads remember where a computation begins: internal variables of friction that sticks, of materials, and states of controllers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import engine
 from ..system import Given, System
+from .drive import Drive
 from .equilibrium import Equilibrium
+from .history import remembered
 from .result import Result
 
-__all__ = ["initial_memory", "touching"]
+__all__ = ["initial_control", "initial_memory", "laws_alone", "touching"]
 
 Array = NDArray[np.float64]
 
@@ -27,10 +28,28 @@ def initial_memory(system: System, start: Any) -> Array:
     return known.copy() if known is not None and len(known) == system.nz else np.zeros(system.nz)
 
 
+def initial_control(drive: Drive, start: Any) -> Array | None:
+    """States of the controller at a start: those of the end of a Result with the same controller; None where it is switched on."""
+    if drive.control is None or not isinstance(start, Result) or start.control_names != drive.control.names:
+        return None
+    known = start.last.control
+    return None if known is None else known.copy()
+
+
 def touching(system: System, q: Array, u: Array, memory: Array) -> Array:
-    """Internal variables (nz,) at a start where nothing moves: also that something touches there."""
-    if not system.nz:
+    """Internal variables (nz,) at a start where nothing moves: also that something touches there.
+
+    Those of laws of rods stay as they were: a start may be a guess, and what strains there are is reached on a straight way.
+    """
+    if not system.nz or laws_alone(system):
         return memory
-    with system.borrow() as space:
-        system.run_job(engine.RESIDUAL, q, u=u, given=Given(memory=memory), space=space)
-        return np.asarray(space.work.kept.copy())
+    kept = remembered(system, q, u, Given(memory=memory))
+    laws = system.loads["laws"]
+    own = slice(int(laws.first[0]), int(laws.first[0]) + len(laws.smooth)) if len(laws.smooth) else slice(0)
+    kept[own] = memory[own]
+    return kept
+
+
+def laws_alone(system: System) -> bool:
+    """Whether all that is remembered are internal variables of laws of rods."""
+    return 0 < system.nz == len(system.loads["laws"].smooth)

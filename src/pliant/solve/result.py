@@ -21,6 +21,7 @@ from .closure import close, held
 from .drive import State
 from .exchange import contact_variables, reaction_variables, unit_coordinates
 from .interpolate import between
+from .law_balance import LawBalance
 
 if TYPE_CHECKING:
     from ..viz.live import Viewer
@@ -103,7 +104,11 @@ class Result:
     multipliers : ndarray (nt, rows)
         Forces of loop joints, in the order of `System.loop_rows`; see `System.loop_wrench`.
     memory : ndarray (nt, nz)
-        Internal variables of loads: friction that sticks, materials with memory, controllers with states.
+        Internal variables of loads: friction that sticks, materials with memory.
+    control : ndarray (nt, n)
+        States of controllers, in the order of `control_names`.
+    control_names : tuple of str
+        What they are, such as ``"u['valve']: lagged"``.
     warnings : tuple of str
         What to know before trusting the result: steps that were subdivided, checkpoints that failed, why it was slow.
     final : State or None
@@ -130,6 +135,8 @@ class Result:
     final: State | None = None
     error: Exception | None = field(default=None, repr=False, compare=False)
     memory: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    control: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    control_names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """A few lines: what was run, how it went, how fast."""
@@ -141,7 +148,7 @@ class Result:
             f"{self.system.name}: {duration:.6g} s by {self.method}, {self.message}",
             f"  {self.statistics} = {rate:.3g} simulated seconds per second",
             f"  final energy: kinetic {e.kinetic_energy(last.q, last.v):.4g} J, gravitational "
-            f"{e.gravitational_energy(last.q):.4g} J, elastic {e.elastic_energy(last.q):.4g} J",
+            f"{e.gravitational_energy(last.q):.4g} J, elastic {e.elastic_energy(last.q, self._last_u, memory=last.memory):.4g} J",
         ]
         lines += [f"  event {event.name!r} at t = {event.t:.6g} s" for event in self.events]
         lines += [f"  warning: {text}" for text in self.warnings]
@@ -158,7 +165,8 @@ class Result:
             return self.final
         if not len(self.t):
             raise ValueError(f"this result holds no state ({self.message}).")
-        return State(float(self.t[-1]), self.q[-1], self.v[-1], self.memory[-1] if self.memory.size else None)
+        memory, control = (x[-1] if x.size else None for x in (self.memory, self.control))
+        return State(float(self.t[-1]), self.q[-1], self.v[-1], memory, control)
 
     # ------------------------------------------------------------ questions
 
@@ -192,8 +200,12 @@ class Result:
         return Energies(
             np.array([s.kinetic_energy(q, v) for q, v in zip(self.q, self.v)]),
             np.array([s.gravitational_energy(q) for q in self.q]),
-            np.array([s.elastic_energy(q) for q in self.q]),
+            np.array([s.elastic_energy(q, self.u[k], memory=self.given(k).memory) for k, q in enumerate(self.q)]),
         )
+
+    @property
+    def _last_u(self) -> Array | None:
+        return self.u[-1] if len(self.u) else None
 
     @overload
     def contacts(self, t: float) -> Contacts: ...
@@ -286,14 +298,16 @@ class Result:
 
         The input work is that of all actuators and loads besides gravity and buoyancy (negative for drag, friction and
         what contacts and elastic tendons store), of tau, and of what drives prescribed coordinates. Works are integrated
-        with the trapezoidal rule over the stored times.
+        with the trapezoidal rule over the stored times. Rods with a law: what they store is part of the energy, what they do not give back is
+        dissipated, and what changes of active strains do is part of the input work.
         """
         system = self.system
         D = system.damping_matrix
         dissipation = np.einsum("ti,ij,tj->t", self.v, D, self.v)
         power = np.empty(len(self.t))
+        laws = LawBalance(self)
         for k, (q, v, a) in enumerate(zip(self.q, self.v, self.a)):
-            inner = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + D @ v
+            inner = system.inverse_dynamics(q, v, a) + laws.elastic(k) + D @ v
             r = self._residual(k)
             r[system.known] = 0.0  # there it is the force that drives the coordinate, which does work too
             power[k] = v @ (inner - r)
@@ -306,6 +320,9 @@ class Result:
         lost, done = work(dissipation), work(power)
         float_energy = np.array([system.buoyancy_energy(q) for q in self.q])
         done = done + float_energy - float_energy[0]  # part of the energy, not of the input
+        if laws.present:
+            active = laws.active_work()
+            lost, done = lost + work(laws.power) + active - laws.energy + laws.energy[0], done + active
         return {"energy": total, "dissipated": lost, "input": done, "imbalance": total - total[0] + lost - done}
 
     def resample(self, t: ArrayLike) -> Result:
@@ -331,10 +348,10 @@ class Result:
             raise ValueError(f"t = {t!r} must be one or several finite times [s].")
         if len(self.t) == 1 and np.all(times == self.t[0]):
             k = np.zeros(len(times), dtype=int)
-            forces, memory = (x[k] if len(x) else x for x in (self.multipliers, self.memory))
+            forces, memory, control = (x[k] if len(x) else x for x in (self.multipliers, self.memory, self.control))
             return replace(
                 self, t=times, q=self.q[k], v=self.v[k], a=self.a[k], u=self.u[k], tau=self.tau[k], multipliers=forces,
-                memory=memory, final=None,
+                memory=memory, control=control, final=None,
             )  # fmt: skip
         if len(self.t) < 2:
             raise ValueError(f"a result with {len(self.t)} stored times cannot be resampled ({self.message}).")
@@ -349,6 +366,10 @@ class Result:
         if self.system.loop_rows:
             q = np.array([close(self.system, row, told=held(self.system, row))[0] for row in q])
         s = ((times - self.t[k]) / (self.t[k + 1] - self.t[k]))[:, None]
+        memory = self.memory
+        if len(memory):  # some are set once in a step, and hold until its end
+            linear = (1 - s) * memory[k] + s * memory[k + 1]
+            memory = np.where(self.system.steady, np.where(s > 0, memory[k + 1], memory[k]), linear)
         return Result(
             self.system,
             times,
@@ -365,7 +386,9 @@ class Result:
             (1 - s) * self.multipliers[k] + s * self.multipliers[k + 1] if len(self.multipliers) else self.multipliers,
             self.warnings,
             error=self.error,
-            memory=(1 - s) * self.memory[k] + s * self.memory[k + 1] if len(self.memory) else self.memory,
+            memory=memory,
+            control=(1 - s) * self.control[k] + s * self.control[k + 1] if len(self.control) else self.control,
+            control_names=self.control_names,
         )
 
     # ------------------------------------------------------------ looking at it

@@ -44,6 +44,7 @@ class Rows(NamedTuple):
     tau: Array
     multipliers: Array
     memory: Array
+    control: Array
 
 
 class Run:
@@ -78,6 +79,7 @@ class Run:
         self.complete = False
         self.error: Exception | None = None
         self._next = 0
+        self._constant = problem.steps.constant is not None
         first = stepper.row()
         self._values = [_value(f, State(stepper.t, stepper.q, stepper.v)) for f in self.functions]
         if times is None or abs(times[0] - stepper.t) <= 1e-12 * max(1.0, abs(end)):
@@ -94,12 +96,29 @@ class Run:
         """What is to be stored at times within the last steps."""
         s, steps = self.stepper, self.stepper.taken
         q, v, a = s.states(times)
-        u, tau = self.drive.rows(times, q, v)
+        control = self._control_between(times)
+        u, tau = self.drive.rows(times, q, v, control)
         held = list(s.tensions)
         if held:
             u[:, held] = _forces_between(steps.t, steps.u[:, held], times)
         forces, memory = (_forces_between(steps.t, x, times) for x in (steps.multipliers, steps.memory))
-        return Rows(times, q, v, a, u, tau, forces, memory)
+        fixed = self.system.steady  # which are set once in a step
+        memory[:, fixed] = steps.memory[np.searchsorted(steps.t, times).clip(max=len(steps.t) - 1)][:, fixed]
+        return Rows(times, q, v, a, u, tau, forces, memory, control)
+
+    def _control_between(self, times: Array) -> Array:
+        """States of controllers: with their rates where steps resolve them, by monotone cubics between constant steps."""
+        steps, control = self.stepper.taken, self.drive.control
+        if control is None or not control.count:
+            return np.zeros((len(times), 0))
+        if self._constant or len(steps.t) < 2:
+            return _forces_between(steps.t, steps.control, times)
+        from scipy.interpolate import CubicHermiteSpline  # here, since it takes a while to import
+
+        sides = [1, *[0] * (len(steps.t) - 2), -1]
+        rows = zip(steps.t.tolist(), sides, steps.control, steps.q, steps.v)
+        rates = np.array([control.rate(*row) for row in rows])
+        return np.asarray(CubicHermiteSpline(steps.t, steps.control, rates)(times))
 
     def _outputs(self, end: float) -> None:
         """Store what is asked for in the last steps, up to a time."""
@@ -108,8 +127,8 @@ class Run:
             n = int(np.searchsorted(steps.t, end, side="right"))
             if n > 1:
                 self.stored.append(Rows(*(x[1:n] for x in steps[: len(Rows._fields)])))
-                if self.drive.feedback:
-                    u, tau = self.drive.rows(steps.t[1:n], steps.q[1:n], steps.v[1:n])
+                if self.drive.feedback and self.drive.control is None:
+                    u, tau = self.drive.rows(steps.t[1:n], steps.q[1:n], steps.v[1:n], steps.control[1:n])
                     u[:, list(self.stepper.tensions)] = steps.u[1:n, list(self.stepper.tensions)]
                     self.stored[-1] = self.stored[-1]._replace(u=u, tau=tau)
             return
@@ -251,8 +270,15 @@ class Run:
             warnings=tuple([*self.notes, *self.stepper.notes(), *self._checkpoint.notes(), *watched]),
             final=None
             if arrays["t"][-1] == t
-            else State(t, safe.q[0], safe.v[0], safe.memory[0] if self.system.nz else None),
+            else State(
+                t,
+                safe.q[0],
+                safe.v[0],
+                safe.memory[0] if self.system.nz else None,
+                safe.control[0] if self.drive.control is not None else None,
+            ),
             error=self.error,
+            control_names=() if self.drive.control is None else self.drive.control.names,
         )
 
 

@@ -22,7 +22,7 @@ from .limits import StepOptions, check_steps, check_tolerances, output_times, ti
 from .methods import MARCHING, METHODS, Integrator, Problem
 from .methods.ode import ODE_METHODS
 from .motion import MotionSet
-from .remembered import initial_memory
+from .remembered import initial_control, initial_memory
 from .result import Result, Statistics
 from .run import EventFunction, Run, event_functions
 
@@ -86,7 +86,8 @@ def simulate(
     u, tau : constant, function of t, or function of (t, state), optional
         Inputs (dictionary by name or vector (nu,)) and further generalised forces (nv,). The dictionary may hold functions
         of t, for instance ``{"cable": pl.Expression("20*cos(t)**2")}``. A function of (t, state) is a
-        feedback law; `state` has t, q and v. It acts continuously; the α-methods sample it at the start of each step and hold it.
+        feedback law; `state` has t, q and v. It acts continuously; the α-methods sample it at the start of each step and hold it. u, or
+        entries of its dictionary, may be controllers with states or that sample: `Controller`, `PID`, `Lag`, `Observer`, `Sampled`.
     motion : dict, optional
         Prescribed joints and tendon lengths by the name of their motion or tendon: a constant, a function of t, or a
         `Motion` with derivatives. What is not given stays as it starts. The force that it takes is in
@@ -209,7 +210,7 @@ def simulate(
         q, v = _closed(system, q, v, motions.told_at(begin))
     problem = Problem(
         system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
-        a=start.a[-1].copy() if going_on else None, memory=memory, breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
+        a=start.a[-1].copy() if going_on else None, memory=memory, control=initial_control(drive, start), breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
         baumgarte=0.02 if baumgarte is None else float(baumgarte),
     )  # fmt: skip
     stepper = METHODS[method](problem) if isinstance(method, str) else method(problem)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from ..kernels.solve.statics import CLEAR
 from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
+from .history import at_instant
 
 __all__ = [
     "Stability",
@@ -110,7 +110,7 @@ def assess(
         return Verdict("unknown", none)
     if potential:
         return _by_stiffness(system, q, A, Z)
-    D = Z.T @ static_tangent(system, q, u, tau, (0.0, 1.0, 0.0), given)[1] @ Z
+    D = Z.T @ static_tangent(system, q, u, tau, (0.0, 1.0, 0.0), at_instant(system, q, u, given))[1] @ Z
     if symmetric(A) and _dissipates(D):
         return _by_stiffness(system, q, A, Z)
     return _by_motion(system, q, A, D, Z)
@@ -199,6 +199,8 @@ def _modes_of(system: System, q: Array, S: Array, Z: Array) -> tuple[Array, Arra
 
     The mass takes out what the choice of functions and units brings in: polynomials that are nearly dependent are not neutral.
     """
+    import scipy.linalg  # here, since it takes a while to import
+
     try:
         values, V = scipy.linalg.eigh(S, Z.T @ system.mass_matrix(q) @ Z)
         if np.all(np.isfinite(values)):
@@ -210,6 +212,8 @@ def _modes_of(system: System, q: Array, S: Array, Z: Array) -> tuple[Array, Arra
 
 def _by_motion(system: System, q: Array, A: Array, D: Array, Z: Array) -> Verdict:
     """By the eigenvalues of λ² M + λ D + K."""
+    import scipy.linalg  # here, since it takes a while to import
+
     n = len(A)
     creeps = False
     try:

@@ -17,13 +17,14 @@ from ..kernels.solve.statics import CLEAR
 from ..model.validate import integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
 from ..system.dynamics import LinearSolver, static_storage
-from ..system.forces import independent
+from ..system.forces import closure, independent
 from .balance import ROUNDING, Balance, measure, static_tangent
 from .crush import find_crush
 from .equilibrium import Equilibrium
+from .history import remembered
 from .motion import MotionSet
 from .mounting import MountOptions, mount
-from .remembered import initial_memory, touching
+from .remembered import initial_memory, laws_alone, touching
 from .resolution import spatial_warning
 from .result import Result
 from .stability import Verdict, assess, name_directions
@@ -39,6 +40,7 @@ _REASONS = {
     int(EXHAUSTED): "the iterations ran out; raise `iterations` or use load_steps",
     int(NOT_FINITE): "the residual is not finite; the start or the inputs contain NaN or overflow",
 }
+CLOSED = 1e-8  # m, rad: loops that are open by less are closed
 SPATIAL = 1e-3  # of the length: errors of the points along rods that are worth a warning
 _MODES = (
     1000  # degrees of freedom up to which the modes of a stiffness are worth their time where Newton's method fails
@@ -126,7 +128,10 @@ def solve_statics(
     memory = touching(system, q0, inputs, initial_memory(system, start))
     problem = Problem(system, inputs, forces, tolerance, iterations, radius, stable, memory=memory, since=q0.copy())
     if system.loop_rows:
-        found = mount(system, q0, inputs, forces, MountOptions(tolerance, iterations, stable), moved)
+        sticks = not system.nz or laws_alone(system) or _is_closed(system, q0, moved)
+        problem = replace(problem, sticks=sticks)
+        options = MountOptions(tolerance, iterations, stable, given=problem.given if sticks else AS_DESCRIBED)
+        found = mount(system, q0, inputs, forces, options, moved)
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
     else:
@@ -136,19 +141,30 @@ def solve_statics(
     return found if rough is None else replace(found, warnings=(*found.warnings, rough))
 
 
+def _is_closed(system: System, q: Array, moved: MotionSet) -> bool:
+    """Whether loops are closed at the start, so that what sticks there is not torn off by mounting."""
+    values, _G, _rates = closure(system, q, None, moved.told_at(0.0))
+    return bool(np.abs(values).max(initial=0.0) < CLOSED)
+
+
 def _remembered(problem: Problem, found: Equilibrium) -> Equilibrium:
     """With what loads remember in an equilibrium."""
     system = problem.system
     if not system.nz:
         return found
-    if system.loop_rows:
-        text = "Friction that sticks and other internal variables were left out: statics of robots with loops do not know them."
+    if system.loop_rows and not problem.sticks:
+        text = (
+            "Friction that sticks and other internal variables were left out, since the loops were open at the start: solve once, and again from "
+            "there (start=), for friction that holds it where it is."
+        )
         return replace(
             found, memory=touching(system, found.q, found.u, np.zeros(system.nz)), warnings=(*found.warnings, text)
         )
-    with system.borrow() as space:
-        system.run_job(engine.RESIDUAL, found.q, u=found.u, tau=found.tau, given=problem.given, space=space)
-        return replace(found, memory=space.work.kept.copy())
+    given = problem.given._replace(multipliers=found.multipliers if system.loop_rows else None)
+    assert given.since is not None
+    assert given.memory is not None
+    memory = remembered(system, found.q, found.u, given)
+    return replace(found, memory=memory, since=given.since, before=given.memory)
 
 
 def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
@@ -200,6 +216,7 @@ class Problem:
     share: float = 1.0  # of all constant loads, gravity too
     memory: Array | None = None  # (nz,) internal variables at the start
     since: Array | None = None  # (nq,) the start
+    sticks: bool = False  # whether internal variables count though there are loops
 
     @property
     def given(self) -> Given:
@@ -269,6 +286,15 @@ def solve_problem(problem: Problem, q0: Array, load_steps: int | None = None) ->
     return _crushed(problem, best), verdict
 
 
+def _loose(problem: Problem) -> str:
+    """A hint, if friction could hold what it does not hold in statics."""
+    system = problem.system
+    rough = any(c.friction > 0.0 and c.stiction > 0.0 for c in system.robot.contacts.values())
+    if not rough or (problem.memory is not None and system.sticks(problem.memory)):
+        return ""
+    return "; friction holds only what touches at the start: start where it does, or from a simulation that has come to rest, start=run"
+
+
 def _crushed(problem: Problem, failed: Equilibrium) -> Equilibrium:
     """If there is no equilibrium because a tendon compresses a rod to nothing, that state and the reason."""
     if failed.success or not problem.potential:
@@ -298,7 +324,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
         verdict = assess(system, attempt.q, u, tau, K=attempt.K, potential=problem.potential, given=problem.given)
         message = ", ".join(filter(None, ["converged", verdict.summary()]))
     else:
-        message = attempt.note + (reason or _unresisted(balance) or _REASONS[attempt.status])
+        message = attempt.note + (reason or _unresisted(balance) or _REASONS[attempt.status]) + _loose(problem)
     if not met and message == _REASONS[int(CONVERGED)]:
         message = f"the steps became too small to change the residual of {residual:.1e}; scale the loads down"
     found = Equilibrium(
@@ -545,7 +571,8 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
         return replace(best, success=False, stability="unknown", warnings=(), iterations=total, message=message)
     taut = [k for k, i in zip(numbers, index) if best.u[i] != 0.0]
     G = system.tendon_lengths(best.q)[1][taut]
-    verdict = assess(system, best.q, best.u, best.tau, G, given=problem.given)
+    potential = False if problem.memory is not None and system.sticks(problem.memory) else None
+    verdict = assess(system, best.q, best.u, best.tau, G, given=problem.given, potential=potential)
     message = ", ".join(filter(None, ["converged", verdict.summary()]))
     warnings = (verdict.warning(),) if problem.stable and verdict.stability != "stable" else ()
     return replace(best, stability=verdict.stability, iterations=total, message=message, warnings=warnings)

@@ -29,7 +29,7 @@ from .result import Event, Result, Statistics
 __all__ = ["check_result_path", "load_result", "save_result"]
 
 FORMAT = 2
-_ARRAYS = ("t", "q", "v", "a", "u", "tau", "multipliers", "memory")
+_ARRAYS = ("t", "q", "v", "a", "u", "tau", "multipliers", "memory", "control")
 _BLOCK = 512
 _MAGIC = b"pliant result "
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -60,6 +60,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> None:
         "robot": digest(result.system),
         "dof_names": list(result.system.dof_names),
         "input_names": list(result.system.input_names),
+        "control_names": list(result.control_names),
         "units": units_of(result.system),
         "success": bool(result.success),
         "message": result.message,
@@ -169,11 +170,13 @@ def _check_robot(
 
 def _read_state(found: Mapping[str, Any]) -> State:
     memory = np.array(found["memory"]) if found.get("memory") else None
-    return State(found["t"], np.array(found["q"]), np.array(found["v"]), memory)
+    control = np.array(found["control"]) if found.get("control") else None
+    return State(found["t"], np.array(found["q"]), np.array(found["v"]), memory, control)
 
 
 def _result(header: Mapping[str, Any], arrays: dict[str, Any], system: System) -> Result:
-    arrays.setdefault("memory", np.zeros((len(arrays["t"]), 0)))
+    for name in ("memory", "control"):
+        arrays.setdefault(name, np.zeros((len(arrays["t"]), 0)))
     known = {k: v for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__}
     final = header.get("final")
     return Result(
@@ -186,6 +189,7 @@ def _result(header: Mapping[str, Any], arrays: dict[str, Any], system: System) -
         method=header["method"],
         warnings=tuple(header.get("warnings", ())),
         final=None if final is None else _read_state(final),
+        control_names=tuple(header.get("control_names", ())),
     )
 
 
@@ -195,6 +199,7 @@ def _state(state: State) -> dict[str, Any]:
         "q": state.q.tolist(),
         "v": state.v.tolist(),
         "memory": [] if state.memory is None else state.memory.tolist(),
+        "control": [] if state.control is None else state.control.tolist(),
     }
 
 

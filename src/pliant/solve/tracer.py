@@ -204,6 +204,8 @@ class Tracer:
         where = self.points[-1].state.parameter
         if leaving:
             return "no crossing branch was found; try another amplitude, sign or direction"
+        if self.problem.vary.design.refused:
+            return f"ended at {where:.10g}, near which {self.problem.vary.design.refused}"
         if self.options.method == "natural":
             return f'no equilibrium was found beyond {where:.10g}: a limit point is near; use method="arclength"'
         return (

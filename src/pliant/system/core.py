@@ -31,6 +31,7 @@ from ..model.links import Frame, Link, Rod
 from ..model.loops import closing_rows
 from ..model.parameters import Parameter, Parameters, parameters_of
 from ..model.robot import Robot
+from ..model.rods.laws import UserLaw
 from ..model.rods.quadrature import Grid
 from ..model.units import FORCES, RATES, coordinates, dofs
 from ..model.validate import finite, unknown_name
@@ -165,6 +166,16 @@ class Core:
     def smooth(self) -> NDArray[np.bool_]:
         """Which internal variables of loads have a rate, (nz,); the others are remembered from step to step."""
         return self._assembly.loading.smooth
+
+    @property
+    def supplied(self) -> bool:
+        """Whether loads may give energy to a motion while inputs stand still."""
+        return self._assembly.loading.supplies
+
+    @property
+    def steady(self) -> NDArray[np.bool_]:
+        """Which internal variables of loads are set once in a step, such as the speed of an impact, (nz,)."""
+        return self._assembly.loading.steady
 
     def sticks(self, memory: Array) -> bool:
         """Whether internal variables of loads (nz,) leave forces at rest without a potential."""
@@ -562,13 +573,25 @@ class Core:
         return int(status)
 
     def raise_user_errors(self) -> None:
-        """Raise what a user's load raised while a kernel called it in this thread."""
+        """Raise what a user's load or law raised while a kernel called it in this thread."""
         for name, (load, _places) in self._robot.user_loads.items():
             try:
                 load.raise_error()
             except BaseException as error:
                 error.add_note(f"in the user load {name!r}")
                 raise
+        for name, law in self._user_laws:
+            try:
+                law.raise_error()
+            except BaseException as error:
+                error.add_note(f"in the law of rod {name!r}")
+                raise
+
+    @cached_property
+    def _user_laws(self) -> list[tuple[str, UserLaw]]:
+        """Laws that the user wrote, by the name of their rod."""
+        rods = [link for link in self._robot.links if isinstance(link.content, Rod)]
+        return [(rod.name, law) for rod in rods for law in rod.content.law if isinstance(law, UserLaw)]  # type: ignore[union-attr]
 
 
 def _compile_again(kind: type[Core], robot: Robot, refine: int) -> Core:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 from ..kernels import engine, slots
+from ..kernels.groups import POSITION
+from ..kernels.layout import STATIC
 from ..kernels.loads import internal
 from ..kernels.loads.efforts import E_INPUT, E_V
 from ..kernels.loads.wrenches import DIPOLE, IN_WORLD, P_FORCE, P_MOMENT
@@ -16,6 +17,7 @@ from ..kernels.solve.newton import CONVERGED
 from ..model.validate import choice
 from .core import Array, Core, Inputs
 from .forces import actuation_matrix, closure, drift, free_rows, independent
+from .laws import forces_of_laws, has_laws
 from .many import linear_many
 from .workspace import AS_DESCRIBED, Given, Workspace
 
@@ -122,12 +124,19 @@ def mass_matrix(system: Core, q: ArrayLike) -> Array:
     return out[0]
 
 
-def elastic(system: Core, q: ArrayLike, *, tangent: bool = False) -> tuple[Array, float, Array]:
-    """Elastic forces (nv,), energy, and if asked for ∂/∂q (nv, nv)."""
+def elastic(
+    system: Core, q: ArrayLike, u: Inputs = None, memory: ArrayLike | None = None, *, tangent: bool = False
+) -> tuple[Array, float, Array]:
+    """Elastic forces (nv,) with those of laws of rods at rest, energy, and if asked for ∂/∂q (nv, nv)."""
     out, scratch = np.empty((2, system.nv))
     K = np.zeros((system.nv if tangent else 0, system.nv))
     with system.borrow() as space:
-        energy = internal.elastic_forces(system._internal, system.check_q(q), out, scratch, space.work.spring, K)
+        ints, floats, _buffer = space.packed
+        first, state = POSITION[internal.Internal], system.check_q(q)
+        energy = internal.elastic_forces(ints, floats, first, state, out, scratch, space.work.spring, K)
+    if has_laws(system):
+        more = forces_of_laws(system, system.check_q(q), None, u, memory, tangents=tangent)
+        return out + more.force, float(energy) + more.energy, K + more.dq if tangent else K
     return out, float(energy), K
 
 
@@ -187,31 +196,38 @@ def acceleration_derivatives(
     prescribed: ArrayLike | None,
     stabilisation: float = 0.0,
     told: Array | None = None,
+    memory: Array | None = None,
 ) -> ForwardDerivatives:
-    """`System.forward_dynamics_derivatives`: of ``M a − Gᵀλ = f``, ``ë + 2 ė/T + e/T² = 0``, [002] eqs 48–51."""
-    if not len(system.loops.row):
+    """`System.forward_dynamics_derivatives`: of ``M a − Gᵀλ = f``, ``ë + 2 ė/T + e/T² = 0``, [002] eqs 48–51.
+
+    With `memory` (nz,), of an equilibrium, dq is that of displacements which internal variables follow: what touches holds.
+    """
+    if not len(system.loops.row) and memory is None:
         return _tree_derivatives(system, q, v, tau, u, prescribed)
-    a, multipliers = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told)
+    a, multipliers = acceleration(system, q, v, tau, u, prescribed, "auto", stabilisation, told, memory)
     state = arguments(system, q, v, a, u, tau)
-    known, given = system.known, Given(multipliers)
+    known, given = system.known, (Given(multipliers, memory=memory),) * 2
+    if memory is not None:
+        given = given[0]._replace(lag=STATIC, since=state[0]), given[1]
     mass = mass_matrix(system, q)
     mass[known] = mass[:, known] = 0.0
     mass[known, known] = 1.0
     factor = mass_factor(system, mass)
     stiffness, damping = (
-        residual_tangent(system, state, weights, given) for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+        residual_tangent(system, state, weights, acts)
+        for weights, acts in zip(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), given)
     )
     B = actuation_matrix(system, state[0], state[1], state[3])
     n, m = system.nv, len(multipliers)
     right = np.hstack([-stiffness, -damping, np.eye(n), B])
     right[known] = 0.0
-    found = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    found = _cholesky_solution(factor, right)
     forces = np.zeros((m, right.shape[1]))
     if m:
         G = closure(system, state[0], state[1])[1]
         kept = independent(free_rows(system, G))
         G = np.where(known, 0.0, G[kept])
-        X = scipy.linalg.cho_solve(factor, G.T, check_finite=False)
+        X = _cholesky_solution(factor, G.T)
         factors = stabilisation_of(stabilisation)
         target = np.zeros((len(G), right.shape[1]))
         for k, weights in enumerate(((1.0, 0.0), (0.0, 1.0))):
@@ -255,11 +271,19 @@ def solve_mass(system: Core, q: ArrayLike, b: ArrayLike) -> Array:
     b = np.asarray(b, dtype=float)
     if b.shape[:1] != (system.nv,):
         raise ValueError(f"b has shape {b.shape}, but {system.nv} rows are needed (nv of {system.name!r}).")
-    return scipy.linalg.cho_solve(mass_factor(system, mass_matrix(system, q)), b, check_finite=False)
+    return _cholesky_solution(mass_factor(system, mass_matrix(system, q)), b)
+
+
+def _cholesky_solution(factor: tuple[Array, bool], b: Array) -> Array:
+    import scipy.linalg  # here, since it takes a while to import
+
+    return scipy.linalg.cho_solve(factor, b, check_finite=False)
 
 
 def mass_factor(system: Core, mass: Array) -> tuple[Array, bool]:
     """Cholesky factor of a mass matrix; error that names the cause if there is none."""
+    import scipy.linalg  # here, since it takes a while to import
+
     try:
         factor = scipy.linalg.cho_factor(mass, lower=True, check_finite=False)
         if np.all(np.diag(factor[0]) ** 2 > 1e-14 * np.diag(mass)):

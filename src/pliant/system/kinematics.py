@@ -160,7 +160,8 @@ def rod_motion(
     velocity = system._zero if v is None else system.check_v("v", v)
     pose, twist = np.empty((len(at), 4, 4)), np.empty((len(at), 6))
     with system.borrow() as space:
-        kernels.rod_motions(*space.packed, system.check_q(q), velocity, *found, pose, twist)
+        strain = np.zeros(layout.STATE_WIDTH)
+        kernels.rod_motions(*space.packed, system.check_q(q), velocity, *found, strain, pose, twist)
     return pose, twist
 
 

@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 from ..model.links import Link, Rod
 from ..model.loops import closing_rows, force_units
 from ..model.validate import choice, non_negative
-from . import dynamics, energy, forces, kinematics, magnetics, reactions
+from . import dynamics, energy, forces, gas, kinematics, magnetics, reactions
 from .contacts import Contacts, find_contacts
 from .core import Array, Core, FrameLike, Inputs, Reference
 from .dynamics import Algorithm, ConstrainedMotion, ForwardDerivatives, InverseDerivatives, LinearSolver
 from .energy import Momentum
+from .gas import GasState
+from .laws import stress_of_law
 from .reactions import Axes
 from .spatial import Companion, RodSteps, SpatialError, spatial_error, steps_of
 
@@ -163,10 +165,12 @@ class System(Core):
         return content.reference(points) + content.strains.matrix(points) @ self.check_q(q)[info.rod_q]
 
     def stress(self, rod: str | Link, q: ArrayLike, X: ArrayLike | int = 50) -> Array:
-        """Elastic internal wrench Σ(X)(ξ − ξ*) along a rod [N m, N], shape (m, 6)."""
+        """Elastic internal wrench Σ(X)(ξ − ξ*) along a rod [N m, N], shape (m, 6); that of its law if it has one, with no active strain."""
         info, _grid, content = self._rod(rod)
         points = kinematics.points(X)
         deviation = content.strains.matrix(points) @ self.check_q(q)[info.rod_q]
+        if content.law:
+            return stress_of_law(content, info.link.name, deviation, points)
         return np.einsum("mij,mj->mi", content.stiffness_at(points), deviation)
 
     # ------------------------------------------------------------ the equation of motion
@@ -222,7 +226,7 @@ class System(Core):
 
     @property
     def stiffness_matrix(self) -> Array:
-        """Constant stiffness K (nv, nv) of rods and scalar joints; other springs are in `elastic_tangent`."""
+        """Constant stiffness K (nv, nv) of rods and scalar joints; other springs, and rods with a law, are in `elastic_tangent` alone."""
         return self._assembly.resistance.matrix(self._assembly.resistance.stiffness)
 
     @property
@@ -230,13 +234,17 @@ class System(Core):
         """Constant damping D (nv, nv)."""
         return self._assembly.resistance.matrix(self._assembly.resistance.damping)
 
-    def elastic_forces(self, q: ArrayLike) -> Array:
-        """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID."""
-        return dynamics.elastic(self, q)[0]
+    def elastic_forces(self, q: ArrayLike, u: Inputs = None, *, memory: ArrayLike | None = None) -> Array:
+        """Elastic forces (nv,), K (q − rest) for rods and scalar joints; on the left-hand side, like ID.
 
-    def elastic_tangent(self, q: ArrayLike) -> Array:
-        """∂(elastic forces)/∂q (nv, nv); constant unless a spherical or free joint has a spring."""
-        return dynamics.elastic(self, q, tangent=True)[2]
+        Rods with a law have its forces at rest: with active strains of the inputs u, and with internal variables `memory` (nz,), or if that is left out as on the straight way from
+        the reference configuration, where nothing has relaxed.
+        """
+        return dynamics.elastic(self, q, u, memory)[0]
+
+    def elastic_tangent(self, q: ArrayLike, u: Inputs = None, *, memory: ArrayLike | None = None) -> Array:
+        """∂(elastic forces)/∂q (nv, nv); constant unless a spherical or free joint has a spring or a rod has a law."""
+        return dynamics.elastic(self, q, u, memory, tangent=True)[2]
 
     def residual(
         self,
@@ -422,9 +430,12 @@ class System(Core):
         """The part of `gravitational_energy` that comes from displaced fluid [J]."""
         return energy.buoyancy_energy(self, q)
 
-    def elastic_energy(self, q: ArrayLike) -> float:
-        """Elastic energy of rods and joint springs [J]."""
-        return dynamics.elastic(self, q)[1]
+    def elastic_energy(self, q: ArrayLike, u: Inputs = None, *, memory: ArrayLike | None = None) -> float:
+        """Elastic energy of rods and joint springs [J].
+
+        Rods with a law: what they store with internal variables `memory` (nz,), and what they dissipate on a straight way from there; see `elastic_forces`.
+        """
+        return dynamics.elastic(self, q, u, memory)[1]
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass in world coordinates [m], shape (3,)."""
@@ -468,6 +479,23 @@ class System(Core):
         [0. 5.]
         """
         return forces.tendon_tensions(self, q, v, u)
+
+    def gases(self, q: ArrayLike, u: Inputs = None, memory: ArrayLike | None = None) -> dict[str, GasState]:
+        """Volume [m³], its derivative and gauge pressure [Pa] of each `Gas`, by name.
+
+        The amount of gas is that of the first filling, or what `memory` (nz,) says (`Result.memory`, `Equilibrium.memory`).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = system.robot
+        >>> air = robot.add_load("air", pl.Gas(pl.Along("arm", z=0.005), area=2e-5, pressure=20e3))
+        >>> inflated = robot.compile()
+        >>> found = inflated.gases(inflated.neutral())["air"]
+        >>> print(f"{1e6 * found.volume:.1f} ml, {found.pressure / 1e3:.1f} kPa")
+        8.0 ml, 20.0 kPa
+        """
+        return gas.gases(self, q, u, memory)
 
     def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None, u: Inputs = None) -> Array:
         """B (nv, nu): derivative of the generalised forces with respect to the inputs.

@@ -21,6 +21,7 @@ from .workspace import AS_DESCRIBED, Given
 __all__ = ["covered", "steps_known", "table_gradient"]
 
 _WEIGHED = (
+    "bearings",
     "contact",
     "loops",
     "magnets",

@@ -249,7 +249,7 @@ def plot_shape(
 
 
 def plot_configurations(
-    system: System,
+    system: System | Sequence[System],
     configurations: ArrayLike,
     *,
     values: ArrayLike | None = None,
@@ -263,7 +263,7 @@ def plot_configurations(
 
     Parameters
     ----------
-    system : System
+    system : System, or one for each configuration
     configurations : array (n, nq)
     values : array (n,), optional
         The numbers; 0, 1, … if left out (then without a colour bar).
@@ -281,14 +281,15 @@ def plot_configurations(
         raise ValueError(
             f"values has shape {numbers.shape}, but one number per configuration is needed: ({len(rows)},)."
         )
-    scene = Scene(system, tendons=tendons)
+    systems = [system] * len(rows) if isinstance(system, System) else list(system)
+    scenes = {id(one): Scene(one, tendons=tendons) for one in systems}
     own = ax is None
     with axes(ax, space=view == "3d", size=(6.0, 4.8)) as ax:
-        canvas = Canvas(ax, view, system.gravity)
+        canvas = Canvas(ax, view, systems[0].gravity)
         colors, mappable = ramp(numbers)
-        draw_surroundings(canvas, scene, system.check_q(rows[0]))
-        for q, color in zip(rows, colors):
-            draw_robot(canvas, scene, system.check_q(q), color, tendons=tendons)
+        draw_surroundings(canvas, scenes[id(systems[0])], systems[0].check_q(rows[0]))
+        for one, q, color in zip(systems, rows, colors):
+            draw_robot(canvas, scenes[id(one)], one.check_q(q), color, tendons=tendons)
         canvas.finish(own)
         if bar and values is not None and len(rows) > 1:
             options = {"shrink": 0.6, "pad": 0.13} if view == "3d" else {"pad": 0.02}

@@ -464,10 +464,11 @@ def plot_branch(
     ax : matplotlib Axes, optional
     """
     choice("component", component, ("x", "y", "z"))
-    system = branch.system
 
-    def value(q: Array) -> float:
-        return quantity(q) if callable(quantity) else float(system.pose(quantity, q)["xyz".index(component), 3])
+    def value(q: Array, at: float) -> float:
+        if callable(quantity):
+            return quantity(q)
+        return float(branch.system_at(at).pose(quantity, q)["xyz".index(component), 3])
 
     with axes(ax, size=(5.0, 3.6)) as ax:
         color = None
@@ -475,14 +476,23 @@ def plot_branch(
             found = part.special("limit") + part.special("bifurcation")
             at = [p.index + 1 for p in found]  # they lie between the points and belong to both sides
             x = np.insert(part.parameter, at, [p.parameter for p in found])
-            y = np.insert([value(q) for q in part.q], at, [value(p.q) for p in found])
+            y = np.insert(
+                [value(q, x) for q, x in zip(part.q, part.parameter)], at, [value(p.q, p.parameter) for p in found]
+            )
             near = [bool(np.any(part.stable[p.index : p.index + 2])) for p in found]
             alone = np.where(np.insert(part.stable, at, near), y, np.nan)
             (line,) = ax.plot(x, y, "--", lw=1.0, color=color, label="_all")
             color = line.get_color()
             ax.plot(x, alone, color=color, label=name if part is branch and name else "_stable")
             for point in found:
-                ax.plot(point.parameter, value(point.q), "o", color=color, mfc="white", label=f"_{point.kind}")
+                ax.plot(
+                    point.parameter,
+                    value(point.q, point.parameter),
+                    "o",
+                    color=color,
+                    mfc="white",
+                    label=f"_{point.kind}",
+                )
         what = label or ("" if callable(quantity) else f"{component} of {plot_text(str(quantity))} [m]")
         ax.set(xlabel=parameter, ylabel=what)
         if name:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..model.links import Rod
 from ..model.validate import integer, positive
 from ..system import Contacts, Inputs, System
+from ..system.laws import LawPoints
 from .geometry import Scene, build_scene
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Strain:
     """Strains along the drawn rods, for many configurations at once."""
 
     def __init__(self, scene: Scene) -> None:
-        self.parts: list[tuple[slice, Array, Array, Array]] = []
+        self.parts: list[tuple[slice, Array, Array, Array | LawPoints]] = []
         for tube in scene.tubes:
             link = scene.system.robot.link(tube.name)
             assert isinstance(link.content, Rod)
@@ -48,7 +49,7 @@ class Strain:
                     slice(q.start + link.joint.nq, q.stop),
                     link.content.strains.matrix(tube.X),
                     link.content.reference(tube.X),
-                    link.content.stiffness_at(inner),
+                    LawPoints(link.content, inner) if link.content.law else link.content.stiffness_at(inner),
                 )
             )
 
@@ -64,7 +65,10 @@ class Strain:
             rows["bending_z"].append(xi[..., 2])
             rows["stretch"].append(xi[..., 3])
             rows["shear"].append(np.hypot(xi[..., 4], xi[..., 5]))
-            rows["energy"].append(0.5 * np.einsum("tma,mab,tmb->tm", change, stiffness, change))
+            if isinstance(stiffness, LawPoints):
+                rows["energy"].append(np.array([stiffness.stress(own)[1] for own in change]).reshape(len(q), -1))
+            else:
+                rows["energy"].append(0.5 * np.einsum("tma,mab,tmb->tm", change, stiffness, change))
         return {name: np.concatenate(parts, axis=1) for name, parts in rows.items()}
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from ...model.robot import Robot
 from ...model.units import Input
 from ..family import Family
+from .bearings import BEARINGS
 from .contact import CONTACT
 from .efforts import EFFORTS
+from .gas import GASES
+from .laws import LAWS
 from .loops import LOOPS
 from .magnets import MAGNETS
+from .streams import STREAMS
 from .tendons import TENDONS
 from .tubes import TUBES
 from .user import USER
@@ -17,7 +21,21 @@ from .wrenches import WRENCHES
 
 __all__ = ["FAMILIES", "families_of", "inputs_of"]
 
-FAMILIES: tuple[Family, ...] = (TENDONS, EFFORTS, WRENCHES, MAGNETS, WATER, CONTACT, USER, LOOPS, TUBES)
+FAMILIES: tuple[Family, ...] = (
+    TENDONS,
+    EFFORTS,
+    WRENCHES,
+    MAGNETS,
+    WATER,
+    CONTACT,
+    USER,
+    LOOPS,
+    TUBES,
+    BEARINGS,
+    LAWS,
+    GASES,
+    STREAMS,
+)
 
 
 def families_of(robot: Robot) -> tuple[Family, ...]:

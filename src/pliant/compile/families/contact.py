@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.loads.bristles import PLACES, SLOT
 from ...kernels.loads.contact import (
     BALL_HALF,
     BALL_RADIUS,
@@ -19,21 +20,20 @@ from ...kernels.loads.contact import (
     LAW_FRICTION,
     LAW_RESTITUTION,
     LAW_SPEED,
-    LAW_STICTION,
     REMEMBERED,
     SHAPE_STEP,
     ContactSpace,
     apply_contact,
-    contacts,
 )
 from ...kernels.loads.contact import Contact as Tables
+from ...kernels.loads.contact_unit import contacts
 from ...kernels.recursion.kinematics import step_poses
 from ...model.links import Frame
 from ...model.loads import Contact, Obstacle
 from ...model.robot import Robot
 from ..family import Family
 from ..places import Places
-from ..touching import Touching
+from ..touching import Touching, remember
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -120,15 +120,26 @@ class _Contact(Family):
         return True  # damping vanishes at rest, and friction unless something touched before (`solve.statics` asks for that)
 
     def memory(self, tables: Tables) -> int:
-        laws = tables.law[tables.touch[:, C_LAW]] if len(tables.touch) else tables.law[:0]
-        sticks = (laws[:, LAW_FRICTION] > 0) & (laws[:, LAW_STICTION] > 0)
-        return REMEMBERED * len(tables.point) if np.any(sticks | (laws[:, LAW_RESTITUTION] >= 0)) else 0
+        laws = tables.law[tables.touch[:, C_LAW]]
+        slots = PLACES * SLOT * int(np.sum(tables.slot >= 0))
+        return REMEMBERED * len(tables.point) + slots if slots or np.any(remember(laws)) else 0
 
     def sticks(self, tables: Tables, memory: Array) -> bool:
-        return bool(np.any(memory[3::REMEMBERED] > 0) and np.any(tables.law[:, LAW_FRICTION] > 0))
+        own, pairs = self._split(tables, memory)
+        return bool((np.any(own[:, 3] > 0) or np.any(pairs[:, 3] > 0)) and np.any(tables.law[:, LAW_FRICTION] > 0))
 
     def smooth(self, tables: Tables) -> NDArray[np.bool_]:
-        return np.tile([True, True, True, False], self.memory(tables) // REMEMBERED)
+        own, pairs = self._split(tables, np.ones(self.memory(tables)))
+        own[:, 3] = pairs[:, 3:] = 0.0
+        return np.concatenate([own.ravel(), pairs.ravel()]) > 0
+
+    def steady(self, tables: Tables) -> NDArray[np.bool_]:
+        return ~self.smooth(tables)
+
+    def _split(self, tables: Tables, memory: Array) -> tuple[Array, Array]:
+        """Internal variables of points (n, 4) and of slots of capsules (m, 5)."""
+        n = REMEMBERED * len(tables.point) if len(memory) else 0
+        return memory[:n].reshape(-1, REMEMBERED).copy(), memory[n:].reshape(-1, SLOT).copy()
 
     def space(self, tables: Tables, nv: int, dtype: type = np.float64) -> ContactSpace:
         n = len(tables.point)

@@ -57,7 +57,7 @@ class _Efforts(Family):
                 place.append([inputs.index(name), v, q])
                 data.append(motor_law(motor))
         for stop in robot.stops.values():
-            if stop.link not in robot.loops:
+            if stop.link not in robot.loops and stop.restitution is None:  # others are bearings
                 place.append([-1, places.v0[stop.link] + stop.dof, places.q0[stop.link] + stop.dof])
                 data.append(stop_law(stop))
         for name, stress in robot.stresses.items():

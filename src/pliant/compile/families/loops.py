@@ -20,9 +20,9 @@ from ..family import Family
 from ..places import Places, as_rows
 from .efforts import motor_law, stop_law
 
-__all__ = ["LOOPS"]
+__all__ = ["KINDS", "LOOPS", "about_middle"]
 
-_KINDS = {
+KINDS = {
     "point": POINT,
     "angle": ANGLE,
     "turn": TURN,
@@ -47,12 +47,12 @@ def _drives(robot: Robot, name: str) -> list[tuple[Constraint, str | None, list[
         if motor.link == name:
             out.append((loop.coordinates()[motor.dof], motor_name, motor_law(motor)))
     for stop in robot.stops.values():
-        if stop.link == name:
+        if stop.link == name and stop.restitution is None:  # others are bearings
             out.append((loop.coordinates()[stop.dof], None, stop_law(stop)))
-    return [(_about(row, law), source, law) for row, source, law in out]
+    return [(about_middle(row, law), source, law) for row, source, law in out]
 
 
-def _about(row: Constraint, law: list[float]) -> Constraint:
+def about_middle(row: Constraint, law: list[float]) -> Constraint:
     """An angle that counts from the middle of where its spring is slack, so that it jumps as far from there as it can."""
     kind, data, what = row
     ends = [x for x in law[4:6] if np.isfinite(x)]
@@ -92,9 +92,9 @@ class _Loops(Family):
             place.append(
                 [*a.offset.rotation.ravel(), *a.offset.translation, *b.offset.rotation.ravel(), *b.offset.translation]
             )
-            row += [[int(_KINDS[kind]), 0, 0] for (kind, _numbers, _what), _motion in rows]
+            row += [[int(KINDS[kind]), 0, 0] for (kind, _numbers, _what), _motion in rows]
             data += [numbers for (_kind, numbers, _what), _motion in rows]
-            drive += [[int(_KINDS[kind[0]]), -1 if own is None else inputs.index(own)] for kind, own, _law in drives]
+            drive += [[int(KINDS[kind[0]]), -1 if own is None else inputs.index(own)] for kind, own, _law in drives]
             coordinate += [numbers for (_kind, numbers, _what), _own, _law in drives]
             law += [numbers for _row, _own, numbers in drives]
         for coupling in robot.couplings.values():

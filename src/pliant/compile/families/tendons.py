@@ -6,7 +6,7 @@ Tendons of a rod that need about as many points have the same ones (`_share`), a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from ..places import Anchor, Places, as_rows
 if TYPE_CHECKING:
     from ..model import Model
 
-__all__ = ["TENDONS"]
+__all__ = ["TENDONS", "Lines"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -188,10 +188,10 @@ def _runs(rod: Rod, part: tuple[float, float]) -> _Runs:
     return tuple(runs)
 
 
-class _Builder:
-    """Collects points and straight stretches of all tendons."""
+class Lines:
+    """Collects points and straight stretches of lines through the robot: of all tendons, or of those that are given."""
 
-    def __init__(self, places: Places, inputs: Sequence[str]) -> None:
+    def __init__(self, places: Places, inputs: Sequence[str], tendons: Mapping[str, Tendon] | None = None) -> None:
         self.places, self.inputs, self.refine, self.notes = places, inputs, places.refine, places.notes
         self.nodes: dict[
             tuple[str, float], tuple[list[int], _Runs, Array, Array, Array]
@@ -207,7 +207,7 @@ class _Builder:
         self.wraps = 0
         self.deformed: dict[str, _Deformed] = {}  # by the name of the rod
         self.strains: dict[tuple[str, bytes], tuple[Array, Array]] = {}  # Φ and ξ* at the points of stretches
-        tendons = places.robot.tendons
+        tendons = places.robot.tendons if tendons is None else tendons
         self.rubs = any(t.friction > 0 for t in tendons.values())
         # edges and points of the pieces of each stretch, by tendon and place in its path
         self.pieces: dict[tuple[str, int], tuple[Array, Ints]] = {
@@ -415,7 +415,7 @@ class _Tendons(Family):
                     yield Frame(piece.rod, piece.end)
 
     def tables(self, places: Places, inputs: Sequence[str]) -> Tendons:
-        builder = _Builder(places, inputs)
+        builder = Lines(places, inputs)
         for name, tendon in places.robot.tendons.items():
             builder.add(name, tendon)
         return builder.tables()

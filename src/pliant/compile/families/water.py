@@ -28,7 +28,7 @@ from ...kernels.loads.water import (
 from ...kernels.loads.water import (
     fluid as fluid_unit,
 )
-from ...model.fluid import Hydrodynamics
+from ...model.fluid import STREAMS, Hydrodynamics
 from ...model.links import Link, Rod
 from ...model.pose import Pose
 from ...model.robot import Robot
@@ -73,6 +73,14 @@ class _Water(Family):
         yield Density("volume in the water", values, flat(effect.displaced_at, rod), rod.strains.degree + 2)
 
     def tables(self, places: Places, inputs: Sequence[str]) -> Water:
+        """All that a fluid does; buoyancy alone where it moves over space and time, which `streams` does."""
+        found = self.whole(places)
+        if any(isinstance(load, STREAMS) for load in places.robot.loads.values()):
+            found.place[:, F_DRAG:] = 0
+        return found
+
+    def whole(self, places: Places) -> Water:
+        """Tables for a uniform current."""
         robot = places.robot
         place: list[list[int]] = []
         data: list[Array] = []

@@ -12,6 +12,7 @@ from ...kernels.recursion.points import point_jacobians
 from ...model.validate import choice
 from ...system import System
 from ...system.energy import totals
+from ...system.laws import refuse_memory
 from .quantity import LocalQuantity
 from .states import Array, Evaluated, Slopes, States, by_slopes
 
@@ -89,6 +90,13 @@ class Energy(LocalQuantity):
     def at(self, states: States) -> Evaluated:
         """See `LocalQuantity.at`."""
         system = states.system
+        if self._has("elastic"):
+            refuse_memory(system, f"the cost Energy({self.kind!r})")
+            if system.robot.active_strains:
+                raise ValueError(
+                    f"the cost Energy({self.kind!r}) does not know active strains ({', '.join(map(repr, system.robot.active_strains))}): their "
+                    "inputs change what is stored. Use Energy('kinetic') or Energy('gravitational')."
+                )
         value = np.zeros((len(states), 1))
         for k, (q, v) in enumerate(zip(states.q, states.v)):
             if self.kind != "elastic":

@@ -227,7 +227,7 @@ def dual_to_matrix(M, swapped, out):
                 out[3 + r, 3 + k] = a
 
 
-@kernel
+@kernel("f1 f1 f2 f2 f2")
 def lie_arrays(xi, rate, g, T, Td):
     """exp(ξ) (4, 4), T(ξ) and its derivative along `rate` (6, 6)."""
     omega = get6(xi, np.int64(0))

@@ -108,7 +108,7 @@ def blend(w, h, ends, k):
     )
 
 
-@kernel
+@kernel("i2 i2 f1 f2 f2 f2 f1 f1 f2 f2 f2 f2")
 def interpolate(shift, spatial, t, q, v, a, smooth, times, out_q, out_v, out_a, ends):
     """States at `times` (m,), increasing, between the rows of t (n,), q (n, nq), v and a (n, nv).
 

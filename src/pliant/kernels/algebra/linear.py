@@ -240,7 +240,7 @@ def row_norm(row):
     return np.sqrt(total)
 
 
-@kernel
+@kernel("f2 f1")
 def mark_independent(rows, choice):
     """`independent_rows` for Python."""
     independent_rows(rows, choice)

@@ -108,7 +108,7 @@ def relative_log(q0, q1, o0, o1, group, out, i):
         put3(out, i + 3, inverse_tangent_apply((w, vscale(0.0, w)), (d, vscale(0.0, d)))[0])
 
 
-@kernel
+@kernel("i2 i2 f1 f1 f1")
 def difference(shift, spatial, q0, q1, out):
     """out = q₁ ⊖ q₀, the velocity for which integrate(q₀, out) = q₁."""
     for k in range(shift.shape[0]):
@@ -134,7 +134,7 @@ def matrix_quaternion(R):
     return (R[3] - R[1], R[2] + R[6], R[5] + R[7], t3)
 
 
-@kernel
+@kernel("f2 f1")
 def pose_log(g, out):
     """Logarithm of a 4×4 pose, out (6,)."""
     w = quaternion_log(
@@ -145,7 +145,7 @@ def pose_log(g, out):
     put3(out, 3, inverse_tangent_apply((w, vscale(0.0, w)), (d, vscale(0.0, d)))[0])
 
 
-@kernel
+@kernel("i2 i2 f1 f1 f1")
 def integrate_q(shift, spatial, q, dv, out):
     """`integrate` as an entry from Python."""
     integrate(shift, spatial, q, dv, out)

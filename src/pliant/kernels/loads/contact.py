@@ -7,8 +7,12 @@ A point is a sphere of the rod's local radius, for contact between rods a capsul
 
 with the penetration δ and the normal n. Friction is that of a bristle that sticks: y is its strain, ``(s + (τ + Δt) vₜ) / s₀`` cut off at length one,
 where s is how far it was bent the time Δt ago (`Work.memory`, `Work.lag`), vₜ the sliding velocity, s₀ the way it bends before it slips and ``τ = s₀/v₀`` a
-damping of the bristle alone. So what sticks does not creep, and slips where the tangential force passes μ fₙ. Between rods, which remember nothing,
-and without s₀, ``y = vₜ / √(|vₜ|² + v₀²)``, regularised at the speed v₀.
+damping of the bristle alone. So what sticks does not creep, and slips where the tangential force passes μ fₙ. Without s₀,
+``y = vₜ / √(|vₜ|² + v₀²)``, regularised at the speed v₀.
+
+Internal variables, from `Contact.first` on: four for each point (bent bristle s in the frame of the obstacle's step, speed of the impact), then, if rods
+touch each other, those of `bristles` for their capsules (five for each of a few slots: s in the frame of the second's step, speed of the impact, which
+capsule it is bent by).
 
 With a coefficient of restitution e the damping is ``d = c/v₁`` with the speed v₁ of the impact, which is remembered while it touches, and the c for which any sphere leaves
 with e v₁: ``c − ln(1 + c) + c e + ln(1 − c e) = 0``, from ∫ v dv/(1 + d v) = 0 over the impact.
@@ -31,15 +35,13 @@ from ..layout import (
     I1,
     I2,
     MESSAGE_COUNT,
-    MESSAGE_CQ,
-    MESSAGE_ENERGY,
     MESSAGE_GAP,
-    MESSAGE_SIZE,
     PE,
     RE,
     STATIC,
     VE,
 )
+from .bristles import clear_slots, put_slot, slot_of
 from .edges import clip, closest, fade, fade_rate, slide_along
 from .law import (
     add_cross_terms,
@@ -52,7 +54,7 @@ from .law import (
     velocity_at,
 )
 from .surfaces import SHAPE_STEP, apart, distance_to
-from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES, unit
+from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES
 
 
 class Contact(NamedTuple):
@@ -64,6 +66,7 @@ class Contact(NamedTuple):
     place: F2  # (shapes, 16) pose in the frame of its step, sizes
     touch: I2  # (contacts, 5) first and end of a range of points, shape, law, 1 if the points are those of the second part of the contact
     rods: I2  # (pairs, 5) two ranges of capsules (the same for contact of a rod with itself), of rods or of edges of bodies, law
+    slot: I1  # (points,) place of the internal variables of a capsule after `first`; −1 if it has none; empty without capsules that remember
     skip: I2  # (points, points) 1 for two capsules that never touch (neighbours along a rod, joined at rest); empty without rods
     law: F2  # (laws, 7) k, p, d, μ, v₀, s₀, c
     first: I1  # (1,) of the internal variables: four for each point, bent bristle in the frame of the obstacle's step, and the speed of the impact, minus the speed of approach if it does not touch; −1 if none
@@ -138,31 +141,57 @@ def recalled(contact, m, work, R):
     return mv(R, get3(work.memory, o)), lag, hit
 
 
-@inline
-def nothing(n):
-    """What a contact between rods remembers, as of `recalled`."""
-    return vscale(0.0, n), -1.0, 0.0
+@routine
+def recalled_pair(contact, k, m, work, R):
+    """What capsule k remembers of capsule m, whose step has the rotation R; as `recalled`."""
+    zero = 0.0 * R[0]
+    if contact.slot.shape[0] == 0:
+        return (zero, zero, zero), -1.0, 0.0
+    lag = work.lag[0].real
+    o = slot_of(work.memory, contact.first[0] + contact.slot[k], m)
+    if o < 0:
+        return (zero, zero, zero), 0.0 if lag >= STATIC else lag, 0.0
+    return mv(R, get3(work.memory, o)), lag, work.memory[o + 3].real
+
+
+@routine
+def bristle(law, n, v, vc, past, static):
+    """How far the bristle of a point that touches is bent now (3,), and the speed of its impact; `vc` is the sliding velocity."""
+    bent, lag, hit = past
+    z = vadd(bent, vscale(lag, vc))
+    z = vaxpy(-vdot(n, z), n, z)
+    size = np.sqrt(vdot(z, z) + 1e-300)
+    if static and hit <= 0.0:
+        z = vscale(0.0, z)
+    elif size.real > law[LAW_STICTION]:
+        z = vscale(law[LAW_STICTION] / size, z)
+    return z, hit if hit > 0.0 else impact_speed(law, n, v, hit)
 
 
 @routine
 def keep(contact, m, work, R, law, n, v, w, rho, past):
     """Remember what a point that touches has of the bristle and of the impact."""
-    if contact.first[0] < 0:
-        return
-    bent, lag, hit = past
-    o = contact.first[0] + REMEMBERED * m
-    z = vadd(bent, vscale(lag, vadd(v, vcross(w, rho))))
-    z = vaxpy(-vdot(n, z), n, z)
-    size = np.sqrt(vdot(z, z).real)
-    limit = law[LAW_STICTION]
-    if work.lag[0].real >= STATIC and hit <= 0.0:
-        z = vscale(0.0, z)
-    elif size > limit:
-        z = vscale(limit / size, z)
+    if contact.first[0] >= 0:
+        put_bristle(work, contact.first[0] + REMEMBERED * m, R, law, n, v, w, rho, past)
+
+
+@routine
+def keep_pair(contact, k, m, work, R, law, n, v, w, rho, past):
+    """As `keep`, of two capsules; if all places of the first are taken, they remember nothing."""
+    if contact.slot.shape[0] > 0:
+        o = put_slot(work.memory, work.kept, contact.first[0] + contact.slot[k], m)
+        if o >= 0:
+            put_bristle(work, o, R, law, n, v, w, rho, past)
+
+
+@routine
+def put_bristle(work, o, R, law, n, v, w, rho, past):
+    """The bent bristle in the frame R and the speed of the impact, into work.kept[o : o + 4]."""
+    z, hit = bristle(law, n, v, vadd(v, vcross(w, rho)), past, work.lag[0].real >= STATIC)
     own = mtv(R, z)
     for c in range(3):
         work.kept[o + c] = own[c]
-    work.kept[o + 3] = hit if hit > 0.0 else impact_speed(law, n, v, hit)
+    work.kept[o + 3] = hit
 
 
 @inline
@@ -436,11 +465,12 @@ def obstacle_tangent(t, work, contact, k, cross, cq, out):
 
 
 @routine
-def capsule_contact(contact, k, m, state, law):
+def capsule_contact(contact, k, m, work, law):
     """Geometry and force of the contact of two capsules; `depth` is not positive if they do not touch.
 
-    Returns depth, centre on the first axis, n, d, a, b, free s, free t, v, w, F, and the weight with its derivatives as of `edges.fade`.
+    Returns depth, centre on the first axis, n, d, a, b, free s, free t, v, w, F, the weight with its derivatives as of `edges.fade`, and what they remember.
     """
+    state = work.state
     ri, rj = state[contact.point[k, 0]], state[contact.point[m, 0]]
     Ri, Rj = get9(ri, RE), get9(rj, RE)
     a, b = mv(Ri, get3(contact.axis[k], N0)), mv(Rj, get3(contact.axis[m], N0))
@@ -459,15 +489,16 @@ def capsule_contact(contact, k, m, state, law):
         contact.ball[k, BALL_HALF], contact.axis[k, 3], contact.ball[m, BALL_HALF], contact.axis[m, 3], s, t, vdot(a, b)
     )
     weight = (share * weight[0], share * weight[1], share * weight[2], share * weight[3])
+    past = recalled_pair(contact, k, m, work, Rj)
     if depth.real > 0.0:
-        F = contact_force(law, weight[0], depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n), nothing(n))
-    return depth, c, n, d, a, b, free_s, free_t, v, w, F, weight
+        F = contact_force(law, weight[0], depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n), past)
+    return depth, c, n, d, a, b, free_s, free_t, v, w, F, weight, past
 
 
 @routine
 def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
     """Matrices K and N of the contact of two capsules; with `cross`, what couples the two steps instead."""
-    depth, c, n, d, a, b, free_s, free_t, v, w, F, weight = capsule_contact(contact, k, m, work.state, law)
+    depth, c, n, d, a, b, free_s, free_t, v, w, F, weight, past = capsule_contact(contact, k, m, work, law)
     if depth.real <= 0.0 or weight[0].real == 0.0:
         return
     A, B, spare = work.law[0], work.law[1], work.law[2]
@@ -485,7 +516,7 @@ def capsule_tangent(t, work, contact, k, m, law, cross, cq, out):
     radius = contact.ball[k, BALL_RADIUS]
     rho = vscale(-radius, n)
     M = vcross(rho, F)
-    put_law(law, weight[0], depth, n, v, w, rho, nothing(n), radius, normal, slide, a, A, B)
+    put_law(law, weight[0], depth, n, v, w, rho, past, radius, normal, slide, a, A, B)
     for col in range(6):
         rate = fade_rate(weight, a, b, d, free_s, free_t, unit_vector(col, one), unit_vector(col - 3, one))
         for r in range(3):
@@ -620,8 +651,8 @@ def visit_rods(t, work, contact, space, task, cq, out):
                 if task in (MATRICES, TANGENT):
                     capsule_tangent(t, work, contact, lower, upper, law, task == TANGENT, cq, out)
                     continue
-                depth, c, nn, d, a, b, free_s, free_t, vv, w, F, weight = capsule_contact(
-                    contact, lower, upper, state, law
+                depth, c, nn, d, a, b, free_s, free_t, vv, w, F, weight, past = capsule_contact(
+                    contact, lower, upper, work, law
                 )
                 if task == TOUCHES:
                     at = write_row(contact, work, out, contact.rods[pair, R_LAW], lower, upper, depth, c, nn, F)
@@ -635,11 +666,14 @@ def visit_rods(t, work, contact, space, task, cq, out):
                         / (law[LAW_EXPONENT] + 1.0)
                     )
                 elif depth.real > 0.0:
-                    M = vcross(vscale(-contact.ball[lower, BALL_RADIUS], nn), F)
-                    if contact.point[lower, 0] >= 0:
-                        subtract_wrench(state[contact.point[lower, 0]], c, M, F)
-                    if contact.point[upper, 0] >= 0:
-                        subtract_wrench(state[contact.point[upper, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
+                    rho = vscale(-contact.ball[lower, BALL_RADIUS], nn)
+                    first, second = contact.point[lower, 0], contact.point[upper, 0]
+                    keep_pair(contact, lower, upper, work, get9(state[second], RE), law, nn, vv, w, rho, past)
+                    M = vcross(rho, F)
+                    if first >= 0:
+                        subtract_wrench(state[first], c, M, F)
+                    if second >= 0:
+                        subtract_wrench(state[second], c, vscale(-1.0, M), vscale(-1.0, F))
     return energy
 
 
@@ -669,6 +703,29 @@ def nearest_capsule(contact, line, k, c, state, centre, margin):
 
 
 @routine
+def set_line(contact, line, state, centre):
+    """Centres of the capsules of a line, and the corners of the box around them."""
+    for m in range(line[2], line[3]):
+        at = centre_of(contact, m, state)
+        for i in range(3):
+            centre[m, i] = at[i].real
+    return bounds(contact, line[2], line[3], centre)
+
+
+@routine
+def partner(contact, line, k, state, centre, box, margin):
+    """The capsule that sphere k of a line touches, or is nearest to within `margin`; −1 if there is none."""
+    at = centre_of(contact, k, state)
+    x = (at[0].real, at[1].real, at[2].real)
+    low, high = box
+    r = contact.ball[k, BALL_RADIUS] + margin
+    for i in range(3):
+        if x[i] < low[i] - r or x[i] > high[i] + r:
+            return NOBODY
+    return nearest_capsule(contact, line, k, x, state, centre, margin)
+
+
+@routine
 def visit_lines(t, work, contact, space, task, cq, out):
     """As `visit_rods` for rods that touch all along: each sphere of one with the nearest capsule of the other."""
     state, centre = work.state, space.centre
@@ -677,31 +734,15 @@ def visit_lines(t, work, contact, space, task, cq, out):
     for pair in range(contact.lines.shape[0]):
         line = contact.lines[pair]
         law = contact.law[line[R_LAW]]
-        for m in range(line[2], line[3]):
-            at = centre_of(contact, m, state)
-            for i in range(3):
-                centre[m, i] = at[i].real
-        low, high = bounds(contact, line[2], line[3], centre)
+        box = set_line(contact, line, state, centre)
         for k in range(line[0], line[1]):
-            at = centre_of(contact, k, state)
-            x = (at[0].real, at[1].real, at[2].real)
-            r = contact.ball[k, BALL_RADIUS] + margin
-            if (
-                x[0] < low[0] - r
-                or x[1] < low[1] - r
-                or x[2] < low[2] - r
-                or x[0] > high[0] + r
-                or x[1] > high[1] + r
-                or x[2] > high[2] + r
-            ):
-                continue
-            m = nearest_capsule(contact, line, k, x, state, centre, margin)
+            m = partner(contact, line, k, state, centre, box, margin)
             if m < 0:
                 continue
             if task in (MATRICES, TANGENT):
                 capsule_tangent(t, work, contact, k, m, law, task == TANGENT, cq, out)
                 continue
-            depth, c, n, d, a, b, free_s, free_t, v, w, F, weight = capsule_contact(contact, k, m, state, law)
+            depth, c, n, d, a, b, free_s, free_t, v, w, F, weight, past = capsule_contact(contact, k, m, work, law)
             if task == TOUCHES:
                 row = write_row(contact, work, out, line[R_LAW], k, m, depth, c, n, F)
                 if row >= 0 and depth.real > 0.0:
@@ -710,9 +751,12 @@ def visit_lines(t, work, contact, space, task, cq, out):
                 p = law[LAW_EXPONENT] + 1.0
                 energy += weight[0].real * law[LAW_STIFFNESS] * depth.real**p / p
             elif depth.real > 0.0:
-                M = vcross(vscale(-contact.ball[k, BALL_RADIUS], n), F)
+                second = state[contact.point[m, 0]]
+                rho = vscale(-contact.ball[k, BALL_RADIUS], n)
+                keep_pair(contact, k, m, work, get9(second, RE), law, n, v, w, rho, past)
+                M = vcross(rho, F)
                 subtract_wrench(state[contact.point[k, 0]], c, M, F)
-                subtract_wrench(state[contact.point[m, 0]], c, vscale(-1.0, M), vscale(-1.0, F))
+                subtract_wrench(second, c, vscale(-1.0, M), vscale(-1.0, F))
     return energy
 
 
@@ -721,6 +765,9 @@ def apply_contact(t, work, contact, space, q, v, u, r):
     """Subtract all contact forces from the wrenches of their steps; for any number type."""
     for k in range(contact.touch.shape[0]):
         apply_obstacle(contact, k, work)
+    for k in range(contact.slot.shape[0]):
+        if contact.slot[k] >= 0:
+            clear_slots(work.kept, contact.first[0] + contact.slot[k])
     if contact.rods.shape[0] > 0:
         visit_rods(t, work, contact, space, FORCES, 1.0, work.out[0])
     if contact.lines.shape[0] > 0:
@@ -826,20 +873,3 @@ def write_contacts(t, work, contact, space, table):
         visit_rods(t, work, contact, space, TOUCHES, 1.0, table)
     if contact.lines.shape[0] > 0:
         visit_lines(t, work, contact, space, TOUCHES, 1.0, table)
-
-
-@unit(Contact, tasks=(FORCES, MATRICES, TANGENT, ENERGY, TOUCHES), space=ContactSpace)
-def contacts(task, t, work, contact, space, q, v, u, out):
-    """Contact with obstacles and between rods."""
-    if task == FORCES:
-        apply_contact(t, work, contact, space, q, v, u, work.zero)
-    elif task == MATRICES:
-        contact_tangents(t, work, contact, space)
-    elif task == TANGENT:
-        contact_cross_terms(t, work, contact, space, work.message[MESSAGE_CQ], out)
-    elif task == ENERGY:
-        energy = contact_potential(t, work, contact, space)
-        work.message[MESSAGE_ENERGY] += energy
-        work.message[MESSAGE_SIZE] += energy
-    elif task == TOUCHES:
-        write_contacts(t, work, contact, space, out)

@@ -12,6 +12,7 @@ from ..algebra.dual import dmv, dscale, dsub, get6, put6, swap
 from ..algebra.exponential import inverse_tangent_apply, tangent_coefficients, tangent_derivative
 from ..algebra.manifold import VELOCITIES, relative_log
 from ..layout import F1, F2, F3, I1, I2
+from ..packing import unpacker
 from ..recursion.columns import unit_twist
 
 FIRST = np.int64(0)
@@ -32,6 +33,9 @@ class Internal(NamedTuple):
     spring_rest: F2  # (s, 7)
     known: I1  # (nv,) 1 for velocities of prescribed coordinates
     scale: F1  # (nv,) size of each velocity coordinate that counts as one: rad/m, rad, m, …
+
+
+unpack_own = unpacker(Internal)
 
 
 @routine
@@ -132,9 +136,13 @@ def add_internal_tangent(c, q, cq, cv, scratch, out):
                     out[o + i, o + j] += cq * t6[i, j]
 
 
-@kernel
-def elastic_forces(c, q, force, x, scratch, tangent):
-    """Elastic force (nv,) and, if `tangent` is (nv, nv), its derivative. Returns the elastic energy."""
+@kernel("i1 f1 n f1 f1 f1 f2 f2")
+def elastic_forces(ints, floats, first, q, force, x, scratch, tangent):
+    """Elastic force (nv,) and, if `tangent` is (nv, nv), its derivative. Returns the elastic energy.
+
+    `first`: where the header has the tables of internal forces.
+    """
+    c = unpack_own(ints, floats, first)
     if tangent.shape[0] > 0:
         tangent[:, :] = 0.0
         add_internal_tangent(c, q, 1.0, 0.0, scratch, tangent)

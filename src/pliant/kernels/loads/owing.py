@@ -4,8 +4,6 @@ For φ = ⟨T, f⟩ with the wrench f that step i gets from step j and a twist T
 ``r = δV − δ×V``, is transposed: T may be a virtual twist, or the relative velocity in the rate of a constraint.
 """
 
-import numpy as np
-
 from ..._jit import inline, routine
 from ..algebra.dual import (
     add3,
@@ -24,8 +22,6 @@ from ..algebra.dual import (
 )
 from ..layout import G_POSE, G_V, RE, VE
 from .law import pair_stiffness
-
-NONE = np.int64(-1)
 
 
 @inline

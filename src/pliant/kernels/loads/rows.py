@@ -106,7 +106,7 @@ def row_wrench(kind, data, A, B, d):
     return (zero, none, b) if kind == SKATE else (zero, b, none)
 
 
-@kernel
+@kernel("i1 f2 f1 f1 f1 f1 f1")
 def sum_of_wrenches(kinds, data, forces, A, B, d, out):
     """out (6,) = the wrench on B of rows (n,) with these multipliers; A, B (9,) rotations by rows, d (3,)."""
     RA, RB, x = get9(A, ROW_C), get9(B, ROW_C), get3(d, ROW_C)

@@ -47,6 +47,7 @@ from .units import (
     INPUTS,
     LENGTHS,
     MATRICES,
+    MEMORY,
     REVERSE,
     TANGENT,
     TOUCHES,
@@ -231,6 +232,15 @@ def loop_drift(work, loads, q, v, u, cq, cv, rate, value, out):
     work.message[MESSAGE_RATE] = rate
     work.message[MESSAGE_VALUE] = value
     ask_units(loads, DRIFT, q, v, u, out)
+
+
+@routine
+def memory_rows(loads, q, v, u, out):
+    """Derivatives of what units remember (see the task MEMORY of `units`) into out; needs the forward pass and the steps' columns J and R."""
+    for k in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[k, j] = 0.0
+    ask_units(loads, MEMORY, q, v, u, out)
 
 
 @routine

@@ -31,7 +31,8 @@ it wrote; its derivatives are those of the forces with that dependence. In stati
 derivatives of motions it knows the task
 
 * MEMORY: with z* in work.memory, what z in work.kept is made of: for each of its variables the row ``out[first + k]`` (3 nv + nz + nu,) of derivatives
-  ∂z/∂q, ∂z/∂v, ∂r/∂z* (of all coordinates' residuals by this variable), ∂z/∂z*, ∂z/∂u, in this order, the first two along the manifold.
+  ∂z/∂q, ∂z/∂v, ∂r/∂z* (of all coordinates' residuals by this variable), ∂z/∂z*, ∂z/∂u, in this order, the first two along the manifold. The rows are zero
+  before. It is called after the forward pass, with the columns J and R of the steps (`law.step_columns`), not after FORCES.
 
 A unit may also be given a function ``reverse(t, work, tables, gain, common, q, v, u)`` for the sweep over the tables (`reverse.tables`), which calls it as
 the task REVERSE: it adds to `gain`, and to `common` for the robot's tables, the derivatives of φ by all numbers that its wrenches depend on. A unit

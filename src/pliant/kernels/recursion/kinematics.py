@@ -1,7 +1,5 @@
 """Poses, Jacobians, momentum and energy, read off the forward recursion."""
 
-import numpy as np
-
 from ..._jit import kernel, routine
 from ..algebra.dual import (
     get3,
@@ -88,7 +86,7 @@ def put_pose(out, origin, R, p):
     out[3, 3] = 1.0
 
 
-@kernel
+@kernel("i1 f1 f1 f2 f2 f2 n f1 b f3 f2 f2")
 def frame_motions(ints, floats, buffer, q, v, a, step, place, world, pose, twist, accel):
     """Motion of one frame in m states: a row of q (m, nq), v and a (m, nv) each; v and a may have no rows, which is rest.
 
@@ -119,7 +117,7 @@ def frame_motions(ints, floats, buffer, q, v, a, step, place, world, pose, twist
             put6(accel[k], 0, in_axes(world, R, A))
 
 
-@kernel
+@kernel("i1 f1 f1 f1 f2")
 def step_poses(ints, floats, buffer, q, pose):
     """Poses in the world of the ends of all steps, (steps + 1, 12): rotation by rows, position; the last is the world."""
     t = unpack_tables(ints, floats)
@@ -130,18 +128,17 @@ def step_poses(ints, floats, buffer, q, pose):
         put3(pose[i], 9, vadd(get3(work.state[i], PE), get3(work.origin, 0)))
 
 
-@kernel
-def rod_motions(ints, floats, buffer, q, v, steps, data, phi, pose, twist):
+@kernel("i1 f1 f1 f1 f1 i1 f2 f3 f1 f3 f2")
+def rod_motions(ints, floats, buffer, q, v, steps, data, phi, strain, pose, twist):
     """Motion at m points inside rod steps: `pose` (m, 4, 4) in the world, `twist` (m, 6) in the axes of each.
 
     `steps` (m,): the step each point lies in. `data` (m, ≥14): h, c, ξ*₁, ξ*₂ of the part of the step up to the point.
     `phi` (m, 2, n): basis values at its two nodes, for the columns of the step's block. On spectral rods `phi` (m, 2, ≥ steps of the
-    block) holds the point's row of W instead, and `data` is not read.
+    block) holds the point's row of W instead, and `data` is not read. `strain` (STATE_WIDTH,) is scratch, zero at first.
     """
     t = unpack_tables(ints, floats)
     work = unpack_work(ints, buffer)
     forward(t, q, v, work.zero, work)
-    strain = np.zeros(work.state.shape[1])
     for k in range(steps.shape[0]):
         i = steps[k]
         block = t.block[t.step[i, S_BLOCK]]
@@ -214,7 +211,7 @@ def express_columns(world, R, p, J):
             J[3 + c, k] = x[c]
 
 
-@kernel
+@kernel("i1 f1 f1 f2 n f1 b f3")
 def frame_jacobians(ints, floats, buffer, q, step, place, world, out):
     """Jacobians (m, 6, nv) of one frame in m configurations q (m, nq); `place` and `world` as of `frame_motions`."""
     t = unpack_tables(ints, floats)
@@ -227,7 +224,7 @@ def frame_jacobians(ints, floats, buffer, q, step, place, world, out):
         express_columns(world, R, p, out[k])
 
 
-@kernel
+@kernel("i1 f1 f1 f1 f1 f1 n f1 f1 f3")
 def frame_derivatives(ints, floats, buffer, q, v, a, step, place, motion, out):
     """J, R, W, Y of MATH §3 at the end of a step; out (4, 6, nv), world axes, at `work.origin`.
 
@@ -290,7 +287,7 @@ def totals(t, work, q, v, out):
             out[11] -= vdot(get3(work.gravity, 0), mc)
 
 
-@kernel
+@kernel("i1 f1 f1 f1 f1 f1")
 def compute_totals(ints, floats, buffer, q, v, out):
     """`totals` as an entry from Python."""
     totals(unpack_tables(ints, floats), unpack_work(ints, buffer), q, v, out)

@@ -322,7 +322,7 @@ def products(t, work, water, task, q, v, out, handles):
         scatter_matrix(t, work.out[0], out[0])
 
 
-@kernel
+@kernel("i1 f1 f1 n n f1 f1 f3 f2")
 def composite_products(ints, floats, buffer, first, task, q, v, out, handles):
     """`products` from Python: `out` (1, nv, nv), `handles` (nv, 6); `first`: where the header has the tables of water.
 
@@ -333,7 +333,7 @@ def composite_products(ints, floats, buffer, first, task, q, v, out, handles):
     products(t, work, unpack_water(ints, floats, first), task, q, v, out, handles)
 
 
-@kernel
+@kernel("i1 f1 f1 n f1 f1 f1")
 def fluid_forces(ints, floats, buffer, first, q, v, out):
     """Minus all generalised forces of the fluid, (nv,); added mass, which is inertia, only as far as a current changes it."""
     t = unpack_tables(ints, floats)

@@ -12,7 +12,7 @@ from .kinematics import frame_columns
 ZERO, ONE, TWO, THREE = (np.int64(k) for k in range(4))
 
 
-@kernel
+@kernel("i1 f1 f1 f1 f1 i1 f2 f3 f3")
 def point_jacobians(ints, floats, buffer, q, v, points, motion, J, rate):
     """J and J̇ (m, 6, nv) at the ends of the steps `points` (m,), in world axes at `work.origin`, J̇ seen from the world.
 

@@ -23,7 +23,7 @@ from ..loads.units import INPUTS
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
 from ..reverse.tables import add_table_gradient
-from ..slots import HOLD_ACTIVE, MARCH_ITERATIONS, MARCH_PRODUCTS, MARCH_STEPS
+from ..slots import HOLD_ACTIVE, MARCH_PRODUCTS, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_transposed, set_chart
 from .constraints import holds
 from .factors import solve_transposed
@@ -31,6 +31,7 @@ from .linearised import linearise, restore_step, solve_backward
 from .newton import CONVERGED, SINGULAR
 from .prescribed import clear_known
 from .projected import project_back
+from .recollection import held_back, linearise_memory, memory_back, spread_memory
 from .record import STAGE_G, STAGE_H
 from .rollout import put_step
 from .stages import stage_problem
@@ -122,7 +123,7 @@ def solve_inverse(c, chart, x):
 
 
 @routine
-def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V, p):
+def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
     """Backwards through stage i: from (Q̄, V̄), which are changed, to what stands before it. Returns False if it is singular.
 
     With `together` the products of the stage's derivatives come from the sweep over the tables, and only their sum is a matrix.
@@ -132,6 +133,10 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
     g = tape.tableau[i, i] * h
     A, K = lever.back[0, i], lever.back[1, i]
     part, x, w = lever.vectors[2][:nv], lever.vectors[3][:nv], lever.vectors[4]
+    remembers = tape.memory.shape[1] > 0
+    if remembers:
+        linearise_memory(problem, tape, lever, i, h)
+        memory_back(tape, lever, k, i, g, Q, V)
     if g > 0.0:
         here = stage_problem(problem, tape, i)
         if c.spatial.shape[0] > 0:
@@ -143,8 +148,10 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
             w[j] = A[j] + g * (V[j] + part[j] + g * x[j])
         for r in range(lever.size.shape[0]):
             w[nv + r] = 0.0
+        if remembers and held:
+            held_back(problem.work, here.loads, tape, lever, k, i, w)
         if together:
-            if not solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V, p):
+            if not solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V):
                 return False
         else:
             if not linearise(problem, tape, rec, lever, factors, k, i, g, held, NO):
@@ -157,6 +164,8 @@ def stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V
         leave_adjoints(here, tape, lever, k, i, held, w)
     elif c.spatial.shape[0] > 0:  # it follows from the others
         set_chart(c, lever.moves[i], tape.rate[i], 0.0, lever.chart)
+    if remembers:
+        spread_memory(problem.work, problem.loads, tape, lever, k, i, h, g > 0.0)
     clear_known(c, Q)
     clear_known(c, V)
     clear_known(c, K)
@@ -251,7 +260,7 @@ def take_part(here, tape, lever, i, held, again, g, w, Q, V):
 
 
 @routine
-def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V, p):
+def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V):
     """w, the right-hand side of a stage, becomes (y, z); Q̄ and V̄ lose the products with the derivatives of r and of constraints.
 
     The matrix that is factored leaves out the chart of manifold joints and H, and has the tangents of the collocation for spectral rods: what is
@@ -264,7 +273,7 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
         rest[j] = w[j]
         w[j] = 0.0
     direct = c.spatial.shape[0] == 0 and problem.t.colloc.shape[0] == 0 and not held
-    level, again, last, before, sweeps = OWN, NO, np.inf, np.inf, 0
+    level, again, last, before = OWN, NO, np.inf, np.inf
     if not linearise(problem, tape, rec, lever, factors, k, i, g, held, YES):
         return False
     for _ in range(REFINEMENTS):
@@ -288,10 +297,8 @@ def solve_by_products(problem, tape, rec, lever, factors, k, i, held, g, w, Q, V
         last, before = change, last
         take_part(here, tape, lever, i, held, again, g, w, Q, V)
         again = YES
-        sweeps += 1
         if direct:
             break
-    p[MARCH_ITERATIONS] += sweeps
     return True
 
 
@@ -343,7 +350,6 @@ def adjoint(problem, tape, rec, lever, factors, p):
     work = problem.work
     n, s, nv = rec.a.shape
     Q, V = lever.vectors[0][:nv], lever.vectors[1][:nv]
-    p[MARCH_ITERATIONS] = 0.0
     for k in range(n - 1, -1, -1):
         p[MARCH_STEPS] = k
         h = put_step(tape, rec, k)
@@ -359,8 +365,12 @@ def adjoint(problem, tape, rec, lever, factors, p):
             for j in range(nv):
                 lever.back[0, i, j] = 0.0
                 lever.back[1, i, j] = 0.0
+            for j in range(tape.memory.shape[1]):
+                lever.flow[i, j] = 0.0
+        for j in range(tape.memory.shape[1]):
+            lever.flow[s, j] = lever.memory[k + 1, j]
         for i in range(s - 1, 0, -1):
-            if not stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V, p):
+            if not stage_back(problem, tape, rec, lever, factors, k, i, h, held, together, Q, V):
                 return SINGULAR
             for j in range(nv):
                 Q[j] = 0.0

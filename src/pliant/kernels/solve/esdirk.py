@@ -8,11 +8,13 @@ For a state (q₀, v₀, a₀) with r = 0 and a tableau (aᵢⱼ, bⱼ, cᵢ) wh
 end, by projection: index 3 loses an order in velocities and forces.
 
 Internal variables z of loads (`loads.units`) are integrated with the robot: ``Z*ᵢ = z₀ + h Σⱼ₍ᵢ aᵢⱼ Fⱼ`` is what a load is given at stage i with
-the time γh, Zᵢ what it makes of that, and ``Fᵢ = (Zᵢ − Z*ᵢ)/γh`` the rate there.
+the time γh, Zᵢ what it makes of that, and ``Fᵢ = (Zᵢ − Z*ᵢ)/γh`` the rate there. States of controllers are the last columns of the same arrays; their
+values, rates and error are written by the function that gives the inputs of a stage.
 """
 
 import numpy as np
 
+from ..._call import call_load
 from ..._jit import routine
 from ..algebra.dual import get3, get6, vadd, vcross, vdot
 from ..algebra.manifold import integrate
@@ -50,7 +52,19 @@ from .factors import solve_tangent
 from .newton import CONVERGED, EXHAUSTED, OPEN, SINGULAR
 from .prescribed import clear_known
 from .residual import residual
-from .stages import ONE, WITH_LAW, ZERO, factor_at, put_mass, put_stage, refine, solve_stage, stage_problem, times_mass
+from .stages import (
+    FEEDBACK,
+    ONE,
+    WITH_LAW,
+    ZERO,
+    factor_at,
+    put_mass,
+    put_stage,
+    refine,
+    solve_stage,
+    stage_problem,
+    times_mass,
+)
 from .tape import TOLD_TO_STOP
 
 # of a step: accelerations closer than this do not serve a predictor together, which would magnify what they differ by; in explicit form
@@ -202,6 +216,29 @@ def remember(problem, tape, i):
 
 
 @routine
+def control_at(problem, tape, i):
+    """Inputs at stage i, which has converged, and states of controllers there. Returns False if their function failed."""
+    call_load(
+        tape.address[0],
+        i,
+        FEEDBACK,
+        tape.times,
+        tape.inputs,
+        tape.known,
+        tape.q[i],
+        tape.v[i],
+        problem.work.zero,
+    )
+    return tape.times[0] > -np.inf
+
+
+@routine
+def has_controller(problem, tape):
+    """Whether states of controllers are integrated too."""
+    return tape.memory.shape[1] > problem.work.memory.shape[0]
+
+
+@routine
 def at_instant(work, tape):
     """Internal variables as they are at the start of the step, where nothing evolves."""
     for k in range(work.memory.shape[0]):
@@ -226,14 +263,20 @@ def tell(problem, tape, i):
 
 @routine
 def explicit_stage(problem, tape, i, factors, held):
-    """A stage that follows from the others: the end of a step whose method is not stiffly accurate; its acceleration from its forces."""
+    """A stage that follows from the others: the end of a step whose method is not stiffly accurate; its acceleration from its forces.
+
+    Returns a status.
+    """
     c, work = problem.c, problem.work
     for k in range(tape.a.shape[1]):
         tape.a[i, k] = tape.a[i - 1, k]
         work.newton[NEWTON_MOVE, k] = tape.base[1, k]
     put_stage(c, work, tape, i, 0.0)
+    if has_controller(problem, tape) and not control_at(problem, tape, i):
+        return TOLD_TO_STOP
     if not held:
         refine(problem, tape, i, factors)
+    return CONVERGED
 
 
 @routine
@@ -263,7 +306,8 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
     for i in range(1, s):
         begin_stage(problem, tape, i, h)
         if tape.tableau[i, i] == 0.0:
-            explicit_stage(problem, tape, i, factors, held)
+            if explicit_stage(problem, tape, i, factors, held) != CONVERGED:
+                return TOLD_TO_STOP
             remember(problem, tape, i)
             continue
         if attempt > 0 or p[MARCH_AGAIN] == 0.0:
@@ -283,6 +327,8 @@ def all_stages(problem, tape, factors, held, attempt, h, p):
         for k in range(tape.force.shape[1]):
             tape.force[i, k] = problem.work.multiplier[k]
         remember(problem, tape, i)
+        if has_controller(problem, tape) and not control_at(problem, tape, i):
+            return TOLD_TO_STOP
     return CONVERGED
 
 
@@ -319,8 +365,8 @@ def damp_start(problem, tape, factors, held, h, p):
 def estimate(problem, tape, factors, h, p):
     """Errors of the end of the step, into tape.error, and their size in units of what is tolerated.
 
-    The size is the largest of three: root mean squares of coordinates and of velocities, and the displacement of any point of the
-    robot against its size.
+    The size is the largest of four: root mean squares of coordinates, of velocities and of states of controllers, and the displacement of
+    any point of the robot against its size.
     """
     t, work, c = problem.t, problem.work, problem.c
     s, n = tape.a.shape
@@ -354,6 +400,8 @@ def estimate(problem, tape, factors, h, p):
     if p[MARCH_SIZE] > 0.0:
         tolerated = (p[OPTION_RTOL] + p[OPTION_ATOL]) * p[MARCH_SIZE]
         size = max(size, displacement(t, work, tape.q[last], ex) / tolerated)
+    if has_controller(problem, tape):
+        size = max(size, tape.doubt[0])
     p[MARCH_ERROR] = size
 
 

@@ -57,6 +57,9 @@ def restore_step(problem, tape, rec, lever, k, h):
             tape.inputs[i, j] = rec.inputs[k, i, j]
         for j in range(nv):
             lever.moves[i, j] = work.newton[NEWTON_MOVE, j]
+        for j in range(tape.memory.shape[1]):
+            tape.memory[i, j] = rec.kept[k, i, j]
+            tape.flow[i, j] = (tape.memory[i, j] - work.memory[j]) / g if g > 0.0 else 0.0
 
 
 @routine

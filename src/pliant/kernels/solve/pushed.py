@@ -13,10 +13,12 @@ from ..recursion.forward import forward
 from ..slots import MARCH_FIRST, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_chart, set_chart
 from .constraints import holds
+from .esdirk import recall
 from .linearised import linearise, restore_step, solve_forward
 from .newton import CONVERGED, SINGULAR
 from .prescribed import clear_known
 from .projected import linearise_projection, project_forward, state_before
+from .recollection import linearise_memory, memory_forces, memory_forward, memory_given
 from .record import STAGE_G, STAGE_H
 from .rollout import put_step
 from .stages import stage_problem
@@ -85,6 +87,7 @@ def stage_forward(problem, tape, rec, lever, factors, k, i, h, held):
     g = tape.tableau[i, i] * h
     here = stage_problem(problem, tape, i)
     if g > 0.0:
+        recall(work, tape, i, h)
         if not linearise(problem, tape, rec, lever, factors, k, i, g, held, NO):
             return False
         forward(here.t, tape.q[i], tape.v[i], work.zero, work)
@@ -92,13 +95,19 @@ def stage_forward(problem, tape, rec, lever, factors, k, i, h, held):
         input_columns(here.t, work, here.loads, tape.q[i], tape.v[i], here.u, lever.columns)
     elif c.spatial.shape[0] > 0:
         set_chart(c, lever.moves[i], tape.rate[i], 0.0, lever.chart)
-    last = i == tape.a.shape[0] - 1
+    last, remembers = i == tape.a.shape[0] - 1, tape.memory.shape[1] > 0
+    if remembers:
+        linearise_memory(problem, tape, lever, i, h)
+    given = lever.flow[tape.a.shape[0]]
     V, X, Q, x = lever.vectors[0][:nv], lever.vectors[4][:nv], lever.vectors[5][:nv], lever.vectors[7]
     for d in range(lever.dq.shape[0]):
         before_stage(c, tape, lever, i, h, d)
         if g > 0.0:
             moved(c, lever, g, V, X, Q)
             stage_forces(lever, held, lever.du[d, i], lever.de[d, i], Q, V, x)
+            if remembers:
+                memory_given(tape, lever, i, h, d, given)
+                memory_forces(lever, given, x)
             solve_forward(c, lever, g, x)
             for j in range(nv):
                 lever.da[i, d, j] = x[j]
@@ -106,6 +115,9 @@ def stage_forward(problem, tape, rec, lever, factors, k, i, h, held):
         clear_known(c, V)
         moved(c, lever, g, V, X, Q)
         rate_of(c, lever, V, X, lever.dk[i, d])
+        if remembers:
+            memory_given(tape, lever, i, h, d, given)
+            memory_forward(work, problem.loads, tape, lever, i, g, d, Q, V, given, x)
         if last:
             for j in range(nv):
                 lever.dq[d, j] = Q[j]

@@ -25,6 +25,7 @@ class Record(NamedTuple):
     a: F3  # (n, s, nv) stages: accelerations,
     force: F3  # (n, s, loop rows) forces of loops
     memory: F2  # (n + 1, internal variables) what loads remember at the states; first as given
+    kept: F3  # (n, s, internal variables) and at the stages
     hold: F2  # (n, tendons) which tendons were held, see `slots`
     push: F3  # (n + 1, 2, m) multipliers of the projections of each state: of coordinates, of velocities
     begin_q: F1  # (nq,) the start as it was given, before its projection: coordinates,
@@ -36,8 +37,10 @@ class Lever(NamedTuple):
 
     q: F2  # (n + 1, nv) derivatives of a cost by the states; out: with all that follows from them
     v: F2  # (n + 1, nv)
+    memory: F2  # (n + 1, internal variables) by what loads remember there
     y: F3  # (n, s, nv) adjoints of the stages' residuals
     z: F3  # (n, s, m) of their constraints
+    trace: F3  # (n, s, internal variables) of what loads remember of them
     input: F3  # (n, s, nu + nv) derivatives by inputs and forces of the stages
     value: F2  # (n + 1, m) adjoints of the projections: of values,
     rate: F2  # (n + 1, m) of rates,
@@ -47,15 +50,19 @@ class Lever(NamedTuple):
     # tangent, k directions
     dq: F2  # (k, nv) of a state
     dv: F2  # (k, nv)
+    dz: F2  # (k, internal variables)
     du: F3  # (k, s, nu + nv) of the inputs of a step
+    dkept: F3  # (k, s, internal variables) of what loads remember of the stages, from outside
     de: F3  # (k, s, m) of what its constraints follow, from outside: rates at the stages,
     dclose: F3  # (k, 2, m) values and rates at its end,
     dmove: F3  # (k, 2, nv) and the projection's moves there
     da: F3  # (s, k, nv) of its stages
     dk: F3  # (s, k, nv)
+    df: F3  # (s, k, internal variables) rates of what loads remember
     # residuals at all stages, for other tables
     r: F3  # (n, s, nv)
     e: F3  # (n, s, m) rates of constraints
+    kept: F3  # (n, s, internal variables) what loads remember of the stages
     close: F3  # (n + 1, 2, m) values and rates after projections
     direct: F3  # (n + 1, 2, nv) what the multipliers move
     # one stage
@@ -69,6 +76,8 @@ class Lever(NamedTuple):
     vectors: F2  # (12, nv + m) scratch
     moves: F2  # (s, nv) displacements of the stages
     back: F3  # (2, s, nv) derivatives by accelerations and chart rates of the stages
+    recall: F2  # (internal variables, 3 nv + internal variables + nu) see the task MEMORY of `loads.units`
+    flow: F2  # (s + 2, internal variables) derivatives by rates of the stages; by what is remembered of one stage, and what it is given
     other: F3  # (3, nv, nv) stiffness without multipliers, with them
 
 

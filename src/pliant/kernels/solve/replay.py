@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._jit import routine
 from .constraints import POSITIONS, RATES, clear, holds
+from .esdirk import recall
 from .linearised import restore_step
 from .projected import state_before
 from .record import AFTER_G, BEFORE_D, BEFORE_G
@@ -39,7 +40,7 @@ def replay_projection(problem, tape, rec, lever, k):
 
 @routine
 def replay(problem, tape, rec, lever):
-    """Residuals and rates of constraints at all stages, closures of all states, into `lever`."""
+    """Residuals, rates of constraints and what loads remember at all stages, closures of all states, into `lever`."""
     work, c = problem.work, problem.c
     n, s, _nv = rec.a.shape
     for k in range(n):
@@ -47,13 +48,16 @@ def replay(problem, tape, rec, lever):
         restore_step(problem, tape, rec, lever, k, h)
         held = holds(work)
         for i in range(1, s):
-            if tape.tableau[i, i] == 0.0:
+            if tape.tableau[i, i] == 0.0 and work.memory.shape[0] == 0:
                 continue
             here = stage_problem(problem, tape, i)
+            recall(work, tape, i, h)
             t, _work, _c, loads, _fronts, u, tau = here
             for j in range(work.multiplier.shape[0]):
                 work.multiplier[j] = rec.force[k, i, j]
             residual(t, work, c, loads, tape.q[i], tape.v[i], tape.a[i], u, tau, lever.r[k, i])
+            for j in range(work.kept.shape[0]):
+                lever.kept[k, i, j] = work.kept[j]
             if held:
                 rows_at(here, tape.q[i], tape.v[i], lever.rows[BEFORE_D])
                 for r in range(lever.size.shape[0]):

@@ -87,6 +87,8 @@ def keep_step(problem, tape, rec, k):
             rec.inputs[k, i, j] = tape.inputs[i, j]
         for j in range(tape.force.shape[1]):
             tape.past_force[i, j] = rec.force[k, i, j] = tape.force[i, j]
+        for j in range(tape.memory.shape[1]):
+            rec.kept[k, i, j] = tape.memory[i, j]
     for j in range(work.hold.shape[0]):
         rec.hold[k, j] = work.hold[j, HOLD_ACTIVE]
     for j in range(nv):

@@ -36,9 +36,10 @@ class Tape(NamedTuple):
     error: F2  # (2, nv) estimated errors of coordinates and velocities
     moved: F1  # (nq,) scratch
     force: F2  # (s, loop rows) forces of loops at the stages, first at the start of the step
-    memory: F2  # (s, internal variables) what loads remember at the stages
-    flow: F2  # (s, internal variables) and its rates
-    smooth: F1  # (internal variables,) 1 for those that have a rate, 0 for what is remembered from step to step
+    memory: F2  # (s, internal variables + states of controllers) what loads and controllers remember at the stages
+    flow: F2  # (s, the same) and its rates
+    smooth: F1  # (internal variables,) 1 for internal variables that have a rate, 0 for what is remembered from step to step
+    doubt: F1  # (1,) error of the states of controllers at the end of the step, in units of what is tolerated
     feedback: F2  # (nv, nv) derivative of the generalised forces of a feedback law; (0, 0) without one
     mass: F3  # (2, nv, nv) M where the tangent was factored, and factors of another; along the tree (1, store)
     free: I2  # (trees, 6) those that keep their momentum, see `momentum`
@@ -50,7 +51,7 @@ class Tape(NamedTuple):
     log_a: F2  # (n, nv) accelerations,
     log_u: F2  # (n, nu + nv) inputs and forces,
     log_multiplier: F2  # (n, loop rows) forces of loops,
-    log_memory: F2  # (n, internal variables) what loads remember,
+    log_memory: F2  # (n, internal variables + states of controllers) what loads and controllers remember,
     log_energy: F2  # (n, 5) energies and power, see `balance`; not a number where nobody looked
 
 

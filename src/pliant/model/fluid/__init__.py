@@ -11,15 +11,20 @@ Matrices are given as they are, or by a `Flow` that makes them from the size of 
 from .flows import FLOWS, CircularFlow, EllipticFlow, FlatFlow, Flow, SphereFlow
 from .hydrodynamics import Coefficient, Hydrodynamics
 from .medium import Fluid
+from .streams import STREAMS, Gust, Profile, Wave
 
 __all__ = [
     "FLOWS",
+    "STREAMS",
     "CircularFlow",
     "Coefficient",
     "EllipticFlow",
     "FlatFlow",
     "Flow",
     "Fluid",
+    "Gust",
     "Hydrodynamics",
+    "Profile",
     "SphereFlow",
+    "Wave",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..closure import consistent_velocity, constrained_acceleration
 from ..interpolate import as_told
 from .alpha_step import AlphaMethod, AlphaStepper
-from .integrator import Integrator, Problem, refuse_memory
+from .integrator import Integrator, Problem, refuse_control, refuse_memory
 
 __all__ = ["FixedAlpha", "VariableAlpha", "generalized_alpha", "hht", "newmark"]
 
@@ -25,6 +25,7 @@ class _Alpha(Integrator):
         self.problem, self.system, self.drive, self.t = problem, system, drive, t
         self.name = method.name
         refuse_memory(system, method.name)
+        refuse_control(drive, method.name)
         self.motion, self.project = problem.motion, problem.project
         self.statistics, self.clock = problem.statistics, problem.clock
         u, tau = drive(t, q, v)

@@ -17,7 +17,7 @@ from ..limits import StepOptions
 from ..motion import MotionSet
 from ..result import Statistics
 
-__all__ = ["Integrator", "Problem", "Steps", "frequencies", "refuse_memory"]
+__all__ = ["Integrator", "Problem", "Steps", "frequencies", "refuse_control", "refuse_memory"]
 
 Array = NDArray[np.float64]
 _LARGE = 400  # degrees of freedom
@@ -42,6 +42,15 @@ def refuse_memory(system: System, method: str) -> None:
         raise ValueError(
             f"method {method!r} does not integrate internal variables, and {system.name!r} has {system.nz} (friction that sticks, materials with "
             "memory, ...): leave it out for the default, which does, or take them out of the robot (contact: stiction=0)."
+        )
+
+
+def refuse_control(drive: Drive, method: str) -> None:
+    """Error for a method that does not integrate states of controllers."""
+    if drive.control is not None:
+        raise ValueError(
+            f"method {method!r} knows no controllers (Controller, PID, Lag, Observer, Sampled): leave it out for the default, which integrates them "
+            "with the robot, or give u as a function of (t, state)."
         )
 
 
@@ -73,6 +82,8 @@ class Problem:
         Initial acceleration of a run that goes on from another; None to compute it from the forces.
     memory : ndarray (nz,) or None
         Initial internal variables of loads; None if nothing has happened yet.
+    control : ndarray or None
+        States of the controller, of a run that goes on from another; None where it is switched on.
     breaks : tuple of float
         Times [s] where steps are to end, as the user declares them.
     subdivide : bool
@@ -96,6 +107,7 @@ class Problem:
     clock: Clock
     a: Array | None = None
     memory: Array | None = None
+    control: Array | None = None
     breaks: tuple[float, ...] = ()
     subdivide: bool = False
     rho: float = 0.8
@@ -114,6 +126,7 @@ class Steps(NamedTuple):
     tau: Array  # (n + 1, nv)
     multipliers: Array  # (n + 1, loop rows)
     memory: Array  # (n + 1, nz) internal variables of loads
+    control: Array  # (n + 1, states) states of controllers
     energy: Array  # (n + 1, 5) of `kernels.solve.balance`; not a number where they were not computed
     smooth: Array  # (n + 1,) 1 where the step that begins in this row may be interpolated with the accelerations of its ends
 
@@ -142,6 +155,8 @@ class Integrator:
         Forces of loop joints, one per constraint.
     memory : ndarray (nz,)
         Internal variables of loads.
+    control : ndarray (states,)
+        States of the controller.
     applied : (ndarray (nu,), ndarray (nv,))
         Inputs and forces at the end of the last step, as the step had them.
     batch : int
@@ -161,6 +176,7 @@ class Integrator:
     tensions: dict[int, float]
     multipliers: Array
     memory: Array = np.zeros(0)
+    control: Array = np.zeros(0)
     applied: tuple[Array, Array]
 
     def __init__(self, problem: Problem) -> None:
@@ -170,6 +186,7 @@ class Integrator:
                 f"method {self.name or type(self).__name__!r} knows neither loops nor prescribed motion; leave it out for the default, which does."
             )
         refuse_memory(system, self.name or type(self).__name__)
+        refuse_control(problem.drive, self.name or type(self).__name__)
         self.problem, self.system = problem, system
         self.t, self.q, self.v = problem.t, problem.q.copy(), problem.v.copy()
         self.tensions, self.multipliers = {}, np.zeros(0)
@@ -183,7 +200,8 @@ class Integrator:
         u = u.copy()
         for index, tension in self.tensions.items():
             u[index] = tension
-        q, v, a, forces, memory = (x.copy()[None] for x in (self.q, self.v, self.a, self.multipliers, self.memory))
+        parts = (self.q, self.v, self.a, self.multipliers, self.memory, self.control)
+        q, v, a, forces, memory, control = (x.copy()[None] for x in parts)
         return Steps(
             np.array([self.t]),
             q,
@@ -193,6 +211,7 @@ class Integrator:
             tau.copy()[None],
             forces,
             memory,
+            control,
             np.full((1, 5), np.nan),
             np.zeros(1),
         )

@@ -21,12 +21,13 @@ from ...kernels.solve import tape as kernel_tape
 from ...kernels.solve.march import SAMPLE
 from ...kernels.solve.momentum import KICK_WIDTH
 from ...kernels.solve.newton import EXHAUSTED, SINGULAR
-from ...kernels.solve.stages import FEEDBACK
+from ...kernels.solve.stages import FEEDBACK, WITH_LAW
 from ...kernels.solve.tape import Tape
-from ...system import Given, System
+from ...system import Given, LinearSolver, System
 from ...system.dynamics import step_storage
 from ..closure import constrained_acceleration
 from ..interpolate import as_told
+from .controlled import ControlledStages, next_break, refuse_period
 from .integrator import Integrator, Problem, Steps, frequencies
 from .tableau import Tableau
 
@@ -49,8 +50,13 @@ class Marching(Integrator):
     LIMIT = 8  # iterations
     LEAST = 20  # steps of a run, unless the user allows fewer: what comes late must not be stepped over
     MANY = 100  # steps in explicit form that are worth a word
+    WELL = 1e6  # condition of the mass matrix, its diagonal scaled to one, up to which it is not to blame for them
+    STICKS = 1e-3  # of the tolerance: what Newton's iteration may leave where loads have internal variables
     ROOM = 64  # steps in one batch
     FINEST = 4096  # parts of a constant step
+    _control: ControlledStages | None = None
+    _sampled = False  # whether the controller has sampled where the run begins
+    _going_on = False
 
     def __init__(self, problem: Problem, tableau: Tableau) -> None:
         self.problem, self.system, self.tableau = problem, problem.system, tableau
@@ -65,10 +71,14 @@ class Marching(Integrator):
         )
         self._begin: Steps
         self._count = self._explicit = 0
-        self._S, tree = step_storage(self.system, problem.solver)
+        control = problem.drive.control
+        self._S, tree = step_storage(self.system, self._solver())
+        self._states = 0 if control is None else control.count
         self._space = self.system.workspace()
         self._make_tape(tree)
         self._set_options(tree)
+        self._control = None if control is None else ControlledStages(problem, self.tableau, self._tape, self._p)
+        refuse_period(control, problem.t, problem.end, problem.steps.constant)
         span = problem.t, problem.end
         known = sorted({*problem.drive.breaks(*span).tolist(), *problem.motion.breaks(*span), *problem.breaks})
         within = self._within_steps(known)
@@ -80,8 +90,23 @@ class Marching(Integrator):
         self.multipliers = np.zeros(len(self.system.loop_rows))
         self.memory = np.zeros(self.system.nz) if problem.memory is None else problem.memory.copy()
         self.tensions: dict[int, float] = {}
+        if control is not None:
+            begins = problem.control is None
+            self.control = control.begin(self.t, problem.q, problem.v) if begins else np.asarray(problem.control).copy()
+            self._sampled = begins
         self._restart()
         self._taken = self.row()
+
+    def _solver(self) -> LinearSolver:
+        """How linear systems are solved: dense where a controller couples coordinates."""
+        control, wanted = self.drive.control, self.problem.solver
+        if control is None or not control.feedback:
+            return wanted
+        if wanted == "tree":
+            raise ValueError(
+                "solver='tree' is not possible with a controller that depends on the state, which couples all coordinates. Use solver='auto'."
+            )
+        return "dense"
 
     # ------------------------------------------------------------ memory
 
@@ -118,10 +143,11 @@ class Marching(Integrator):
             law=np.zeros((len(free), 10)),
             kick=np.zeros((len(free), KICK_WIDTH)),
             force=np.zeros((s, loops)),
-            memory=np.zeros((s, system.nz)),
-            flow=np.zeros((s, system.nz)),
+            memory=np.zeros((s, system.nz + self._states)),
+            flow=np.zeros((s, system.nz + self._states)),
             smooth=system.smooth.astype(float),
-            log_memory=np.zeros((n, system.nz)),
+            doubt=np.zeros(1),
+            log_memory=np.zeros((n, system.nz + self._states)),
             log_t=np.zeros(n),
             log_q=np.zeros((n, nq)),
             log_v=np.zeros((n, nv)),
@@ -137,6 +163,8 @@ class Marching(Integrator):
             self._callback = PROTOTYPE(self._ask)  # to be kept alive
             self._tape.address[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
             self._tape.address[1] = self.drive.feedback
+            if self.drive.control is not None and self.drive.control.feedback:
+                self._tape.address[1] = WITH_LAW  # its derivative is known
 
     def _free(self) -> NDArray[np.int64]:
         """Trees that keep their momentum, see `kernels.solve.momentum`."""
@@ -147,7 +175,12 @@ class Marching(Integrator):
         duration = problem.end - problem.t
         self._p = p = np.zeros(engine.PARAMETERS)
         constant = steps.constant is not None
-        newton = self.CONVERGED / (problem.rtol + problem.atol) if constant else self.KAPPA
+        # what sticks is stiffer than errors of coordinates tell: a stage that is not solved well pushes it with forces of the size of friction
+        newton = (
+            self.CONVERGED / (problem.rtol + problem.atol)
+            if constant
+            else min(self.KAPPA, self.STICKS if self.system.nz else 1.0)
+        )
         options = {
             slots.OPTION_RTOL: problem.rtol,
             slots.OPTION_ATOL: problem.atol,
@@ -187,8 +220,12 @@ class Marching(Integrator):
                 last = len(tape.times) - 1
                 for i, t in enumerate(tape.times.tolist()[1:], start=1):  # those of the start are known
                     self._put(i, t, tape.q[0], tape.v[0], -1 if i == last else 1)
+            elif want == FEEDBACK and self._control is not None:
+                self._write_inputs(n, *self._control.inputs(n))
             elif want == FEEDBACK:
                 self._put_inputs(n, float(tape.times[n]), tape.q[n], tape.v[n], 0)
+            elif self._control is not None:
+                self._control.law(n, list(self.tensions))
             else:
                 self._put_law(n)
         except BaseException as error:  # compiled code would not hear of it
@@ -196,7 +233,9 @@ class Marching(Integrator):
             tape.times[0] = np.nan
 
     def _put_inputs(self, i: int, t: float, q: Array, v: Array, side: int) -> None:
-        u, tau = self.drive(t, q, v, side)
+        self._write_inputs(i, *self.drive(t, q, v, side, self.control))
+
+    def _write_inputs(self, i: int, u: Array, tau: Array) -> None:
         row, nu = self._tape.inputs[i], self.system.nu
         row[nu:] = tau
         held = self.tensions
@@ -235,7 +274,8 @@ class Marching(Integrator):
         """Consistent accelerations, and a first step, where a run or a new piece of its inputs begins."""
         tape, system, p = self._tape, self.system, self._p
         t, q, v = self.t, tape.q[0].copy(), tape.v[0].copy()
-        u, tau = self.drive(t, q, v, 1)
+        self._switch(t, q, v)
+        u, tau = self.drive(t, q, v, 1, self.control)
         u = u.copy()
         self.tensions = self.motion.start_tensions(t, q, v, u, tau)
         for index, tension in self.tensions.items():
@@ -264,14 +304,26 @@ class Marching(Integrator):
         for k, index in zip(self.motion.cables_at(t), self.tensions):
             pushes = self.motion.pushes[k]
             hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
-        tape.memory[0] = self.memory
+        tape.memory[0, : system.nz] = self.memory
         self._space.prepare(Given(self.multipliers, hold=hold, told=self.motion.told_at(t), memory=self.memory))
         tape.weights[2] = frequencies(system, q, u, tau)
         p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
         p[slots.MARCH_RATE] = 1.0
-        p[slots.MARCH_H] = self._first_step(q, v, a)
+        planned = p[slots.MARCH_H] if self._going_on else 0.0  # a sampled input jumps by little, most often
+        p[slots.MARCH_H] = max(planned, self._first_step(q, v, a))
         if system.nz:
-            tape.flow[0] = self._flow(p[slots.MARCH_H])
+            tape.flow[0, : system.nz] = self._flow(p[slots.MARCH_H])
+
+    def _switch(self, t: float, q: Array, v: Array) -> None:
+        """States of the controller where a piece begins: it samples there, if it is time."""
+        self._going_on = False
+        if self._control is None:
+            return
+        if not self._sampled and self._control.control.is_due(t):
+            self.control = self._control.control.sample(t, self.control, q, v)
+            self._going_on = True
+        self._sampled = False
+        self._control.start(self.control, t, q, v)
 
     def _flow(self, h: float) -> Array:
         """Rates of the internal variables at the start: over a time that is short against the first step."""
@@ -308,7 +360,8 @@ class Marching(Integrator):
         p, tape = self._p, self._tape
         while self._breaks[0] <= self.t:
             self._breaks.pop(0)
-        p[slots.MARCH_END] = min(end, self._breaks[0]) if self._parts is None else self._parts[1]
+        stop = next_break(self.drive.control, self.t, min(end, self._breaks[0]))
+        p[slots.MARCH_END] = stop if self._parts is None else self._parts[1]
         p[slots.MARCH_WATCH] = self.watch
         p[slots.MARCH_BUDGET] = 1 if self._damped else self.batch
         self.clock.check()
@@ -333,7 +386,9 @@ class Marching(Integrator):
         self.q, self.v, self.a = tape.q[0].copy(), tape.v[0].copy(), tape.a[0].copy()
         self.applied = tape.inputs[0, :nu].copy(), tape.inputs[0, nu:].copy()
         self.multipliers = space.work.multiplier.copy()
-        self.memory = tape.memory[0].copy()
+        self.memory, self.control = tape.memory[0, : system.nz].copy(), tape.memory[0, system.nz :].copy()
+        if self._control is not None:
+            self._control.grow()
         self.tensions = {i: float(tape.inputs[0, i]) for i in self.tensions}
         system.raise_user_errors()
         if status == kernel_tape.TOLD_TO_STOP:
@@ -439,13 +494,24 @@ class Marching(Integrator):
                 f"Contact may have been stepped over: from t = {self._p[slots.MARCH_LEAP_T]:.6g} s on, points move by up to {leap:.3g} m in one step, "
                 f"which is more than the thinnest obstacle ({self._p[slots.MARCH_THIN]:.3g} m). Use a smaller max_step."
             )
-        if self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback:
+        often = self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback
+        if often and not self._touches():
             out.append(
                 f"Newton's iteration stagnated: {self._explicit} of {self.statistics.steps} steps needed the slower explicit form, because the "
                 "mass matrix is badly conditioned (a strain with hardly any inertia, such as the torsion of a thin rod). The tolerances are met "
                 "all the same."
             )
         return out
+
+    def _touches(self) -> bool:
+        """Whether what touches or sticks, rather than inertia, explains that Newton's iteration needs its explicit form."""
+        robot = self.system.robot
+        if not (robot.contacts or robot.stops or robot.bearings):
+            return False
+        free = ~self.system.known
+        M = self.system.mass_matrix(self.q)[np.ix_(free, free)]
+        size = np.sqrt(np.diag(M))
+        return bool(np.linalg.cond(M / size / size[:, None]) < self.WELL)
 
     def _rows(self, steps: int) -> Steps:
         """The state that was present before, and the log."""
@@ -461,7 +527,8 @@ class Marching(Integrator):
             u[:, :nu],
             u[:, nu:],
             tape.log_multiplier,
-            tape.log_memory,
+            tape.log_memory[:, : self.system.nz],
+            tape.log_memory[:, self.system.nz :],
             energy,
         )
         ends = (*(x[:steps] for x in log), np.ones(steps))

@@ -17,7 +17,7 @@ from ...system.dynamics import acceleration, acceleration_derivatives
 from ..crawl import Clock
 from ..drive import Drive
 from ..motion import MotionSet
-from .integrator import Integrator, Problem, frequencies, refuse_memory
+from .integrator import Integrator, Problem, frequencies, refuse_control, refuse_memory
 
 __all__ = ["ODE_METHODS", "ChartedODE", "CvodeSolver", "OdeIntegrator", "ode_solver"]
 
@@ -191,6 +191,7 @@ class OdeIntegrator(Integrator):
         self.name = method
         self.system = system = problem.system
         refuse_memory(system, method)
+        refuse_control(problem.drive, method)
         t, q, v = problem.t, problem.q, problem.v
         self.statistics = problem.statistics
         self.tensions = {}

@@ -9,21 +9,25 @@ function of the normalised arc length ``X`` in [0, 1] (array in, array out). Str
 from .annulus import Annulus
 from .base import Section, SectionProperties, oval
 from .circle import Circle
+from .composite import Composite, Part
 from .custom import CustomSection
 from .densities import damping_density, inertia_density, stiffness_density, unit_densities
 from .dimensions import Dimension, Stepped
 from .ellipse import Ellipse
-from .material import Material
+from .material import Material, MaterialValues
 from .rectangle import Rectangle
 
 __all__ = [
     "SECTIONS",
     "Annulus",
     "Circle",
+    "Composite",
     "CustomSection",
     "Dimension",
     "Ellipse",
     "Material",
+    "MaterialValues",
+    "Part",
     "Rectangle",
     "Section",
     "SectionProperties",
@@ -35,5 +39,5 @@ __all__ = [
     "unit_densities",
 ]
 
-SECTIONS: tuple[type[Section], ...] = (Circle, Annulus, Rectangle, Ellipse, CustomSection)
+SECTIONS: tuple[type[Section], ...] = (Circle, Annulus, Rectangle, Ellipse, CustomSection, Composite)
 """All sections that the package brings."""

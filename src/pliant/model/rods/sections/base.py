@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import validate
-from ..quadrature import merge_points, points_along
-from .dimensions import Dimension, Stepped, evaluate
+from ..quadrature import points_along
+from .dimensions import Dimension, breakpoints_of, evaluate_checked, read_dimension
 
 __all__ = ["Section", "SectionProperties", "oval", "readable"]
 
@@ -58,7 +58,7 @@ class SectionProperties:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Section:
-    """Base of all sections; use `Circle`, `Annulus`, `Rectangle`, `Ellipse` or `CustomSection`.
+    """Base of all sections; use `Circle`, `Annulus`, `Rectangle`, `Ellipse`, `CustomSection` or `Composite`.
 
     Parameters
     ----------
@@ -80,6 +80,8 @@ class Section:
         Whether the outline is a circle about the centre.
     has_outline : bool
         Whether the outline is known; if not, the circle of equal area is drawn.
+    has_material : bool
+        Whether it says itself what it is made of.
 
     Notes
     -----
@@ -94,11 +96,14 @@ class Section:
     corners: ClassVar[int] = 0
     is_round: ClassVar[bool] = False
     has_outline: ClassVar[bool] = True
+    has_material: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the values."""
         if type(self) is Section:
-            raise TypeError("Section is only a base class: use Circle, Annulus, Rectangle, Ellipse or CustomSection.")
+            raise TypeError(
+                "Section is only a base class: use Circle, Annulus, Rectangle, Ellipse, CustomSection or Composite."
+            )
         kind = type(self).__name__
         factor: float | tuple[float, float]
         if not validate.dimensions(self.shear_factor):
@@ -136,6 +141,9 @@ class Section:
         """Largest distance from the centre (m,) at X (m,) [m], by default of 64 points of the boundary; dimensions may be zero."""
         return np.asarray(np.linalg.norm(self.boundary(X, 64), axis=-1).max(axis=-1), dtype=np.float64)
 
+    def check(self, X: Array) -> None:
+        """Error if it is impossible at X (m,) in a way that single dimensions do not show; asked when a robot is compiled."""
+
     def hole(self, X: Array, n: int) -> Array | None:
         """Boundary of the hole of a tube, like `boundary`; None if the section is solid."""
         return None
@@ -143,36 +151,15 @@ class Section:
     # -- reading dimensions -----------------------------------------------------------------------------
     def _read(self, name: str) -> Dimension:
         """Check a dimension as far as it can be without evaluating functions."""
-        unit, zero = self.units.get(name, "m"), name in self.may_vanish
-        label, value = f"{type(self).__name__}.{name}", getattr(self, name)
-        hint = "Give a number, a pair (value at X=0, value at X=1), Stepped([...]) or a function of X in [0, 1]."
-        if callable(value):
-            return value
-        shape = validate.dimensions(value)
-        if not shape:
-            check = validate.non_negative if zero else validate.positive
-            return check(label, value, unit=unit, hint=hint)
-        if shape != (2,):
-            raise ValueError(f"{label} = {validate.shown(value)} has shape {shape}, which is not a dimension. {hint}")
-        # A tip that runs out in a point is fine as long as no properties are asked for there.
-        first, last = (validate.non_negative(f"{label}[{i}]", v, unit=unit, hint=hint) for i, v in enumerate(value))
-        if first == last == 0.0 and not zero:
-            raise ValueError(f"{label} = {value!r} is not allowed: at most one end may be zero ({unit}).")
-        return first, last
+        label = f"{type(self).__name__}.{name}"
+        return read_dimension(label, getattr(self, name), unit=self.units.get(name, "m"), zero=name in self.may_vanish)
 
     def value(self, name: str, X: Array, *, zero: bool = False) -> Array:
         """Evaluate a dimension at X (m,); error unless finite and positive (or zero, if allowed)."""
-        kind, value = type(self).__name__, getattr(self, name)
-        unit, always = self.units.get(name, "m"), name in self.may_vanish
-        result = evaluate(f"{kind}.{name}", value, X)
-        zero = zero or always
-        allowed = (result <= validate.LARGEST) & ((result >= 0.0) if zero else (result > 0.0))
-        if not np.all(allowed):
-            i = int(np.argmin(allowed))
-            check = validate.non_negative if zero else validate.positive
-            hint = "" if zero else "A rod that runs out in a point needs a small positive size at its tip."
-            check(f"{kind}.{name}(X={X[i]:g})", float(result[i]), unit=unit, hint=hint)
-        return result
+        zero = zero or name in self.may_vanish
+        hint = "" if zero else "A rod that runs out in a point needs a small positive size at its tip."
+        label, unit = f"{type(self).__name__}.{name}", self.units.get(name, "m")
+        return evaluate_checked(label, getattr(self, name), X, unit=unit, zero=zero, hint=hint)
 
     # -- public -----------------------------------------------------------------------------------------
     def properties(self, X: ArrayLike) -> SectionProperties:
@@ -200,8 +187,7 @@ class Section:
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """Increasing X inside (0, 1) where a dimension jumps (`Stepped`)."""
-        values = (getattr(self, name) for name in self.dimensions)
-        return merge_points(x for value in values if isinstance(value, Stepped) for x in value.breakpoints)
+        return breakpoints_of(*(getattr(self, name) for name in self.dimensions))
 
     def outline(self, X: ArrayLike, n: int = 32) -> Array:
         """Boundary points for drawing.

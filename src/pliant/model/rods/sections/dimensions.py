@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import validate
 from ...cost import check_pieces
-from ..quadrature import SAME_POINT, check_breakpoints, points_along
+from ..quadrature import SAME_POINT, check_breakpoints, merge_points, points_along
 
-__all__ = ["Dimension", "Stepped", "evaluate"]
+__all__ = ["Dimension", "Stepped", "breakpoints_of", "evaluate", "evaluate_checked", "read_dimension"]
 
 Array: TypeAlias = NDArray[np.float64]
 Dimension: TypeAlias = float | tuple[float, float] | Callable[[Array], ArrayLike]
@@ -22,7 +22,7 @@ Dimension: TypeAlias = float | tuple[float, float] | Callable[[Array], ArrayLike
 
 @dataclass(frozen=True, init=False, repr=False)
 class Stepped:
-    """A dimension that jumps along the rod, as on a stepped shaft: one value, or one taper, for each piece.
+    """A dimension or property of the material that jumps along the rod, as on a stepped shaft: one value, or one taper, for each piece.
 
     Parameters
     ----------
@@ -87,6 +87,40 @@ class Stepped:
         n = len(self.values)
         equal = self.at == tuple(k / n for k in range(1, n))
         return f"Stepped({list(self.values)!r}{'' if equal else f', at={self.at!r}'})"
+
+
+def breakpoints_of(*values: object) -> tuple[float, ...]:
+    """Increasing X inside (0, 1) where one of these dimensions jumps."""
+    return merge_points(x for value in values if isinstance(value, Stepped) for x in value.breakpoints)
+
+
+def read_dimension(label: str, value: Dimension, *, unit: str, zero: bool) -> Dimension:
+    """Check a dimension as far as it can be without evaluating functions; with `zero` it may vanish everywhere."""
+    hint = "Give a number, a pair (value at X=0, value at X=1), Stepped([...]) or a function of X in [0, 1]."
+    if callable(value):
+        return value
+    shape = validate.dimensions(value)
+    if not shape:
+        check = validate.non_negative if zero else validate.positive
+        return check(label, value, unit=unit, hint=hint)
+    if shape != (2,):
+        raise ValueError(f"{label} = {validate.shown(value)} has shape {shape}, which is not a dimension. {hint}")
+    # A tip that runs out in a point is fine as long as no properties are asked for there.
+    first, last = (validate.non_negative(f"{label}[{i}]", v, unit=unit, hint=hint) for i, v in enumerate(value))  # type: ignore[arg-type]
+    if first == last == 0.0 and not zero:
+        raise ValueError(f"{label} = {value!r} is not allowed: at most one end may be zero ({unit}).")
+    return first, last
+
+
+def evaluate_checked(label: str, value: Dimension, X: Array, *, unit: str, zero: bool, hint: str = "") -> Array:
+    """A dimension at X (m,), shape (m,); error unless finite and positive, or zero if allowed."""
+    result = evaluate(label, value, X)
+    allowed = (result <= validate.LARGEST) & ((result >= 0.0) if zero else (result > 0.0))
+    if not np.all(allowed):
+        i = int(np.argmin(allowed))
+        check = validate.non_negative if zero else validate.positive
+        check(f"{label}(X={X[i]:g})", float(result[i]), unit=unit, hint=hint)
+    return result
 
 
 def evaluate(label: str, value: Dimension, X: Array) -> Array:
