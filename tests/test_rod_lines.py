@@ -1,10 +1,17 @@
 """Rods that touch all along: forces that do not depend on where, energy, what slips through."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pliant as pl
-from load_robots import branched, check_tangents
+from load_robots import branched, check_tangents, complex_tangents, state
+from pliant.kernels.loads.bristles import SLOT
+from pliant.system import Given
+from pliant.system.dynamics import arguments, residual_tangent
+from test_contact_physics import tangle
+from test_contact_rods_hold import LAW, kept, laid
 
 RADIUS, BALL, STIFF = 0.015, 0.01, 1e6
 STEEL = pl.Material(young=2e11, poisson=0.3, density=1000)
@@ -221,3 +228,49 @@ def test_tangents_of_rods_that_touch_all_along():
             found += 1
             check_tangents(system, q, v, a, np.zeros(system.nu), tol=1e-11)
     assert found >= 2
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.02])
+def test_exact_derivatives_with_bent_bristles(lag, monkeypatch):
+    """Of a line that sticks in some places and slips in others, with a time that has passed since."""
+    robot = tangle("free", **LAW)
+    del robot.contacts["aa"]
+    robot.contacts["ab"] = replace(robot.contacts["ab"], per_length=True, stiffness=1e3, spacing=0.02)
+    system = robot.compile()
+    plain = type(system).make_work
+    bent = np.zeros(system.nz)
+
+    def make_work(self, dtype=np.float64):
+        work = plain(self, dtype)
+        work.memory[:], work.lag[0] = bent, lag
+        return work
+
+    monkeypatch.setattr(type(system), "make_work", make_work)
+    met = 0
+    for seed in range(12):
+        q, v, a = state(system, seed, scale=4.0)
+        v = 0.3 * v
+        bent[:] = kept(system, q, v, Given(lag=0.1))
+        slots = bent[4 * len(system.loads["contact"].point) :].reshape(-1, SLOT)
+        touching = slots[:, 4] > 0
+        if not np.any(touching):
+            continue
+        met += int(touching.sum())
+        slots[touching, :3] *= np.random.default_rng(seed).uniform(0.2, 1.0, size=(int(touching.sum()), 1))
+        given = Given(memory=bent.copy(), lag=lag)
+        exact = complex_tangents(system, q, v, a, np.zeros(0))
+        inner = (system.elastic_tangent(q), system.damping_matrix)
+        for k in range(2):
+            got = (
+                residual_tangent(system, arguments(system, q, v, a, None, None), tuple(np.eye(3)[k]), given) - inner[k]
+            )
+            scale = max(np.abs(exact[k]).max(), 1e-6 * np.abs(inner[k]).max())
+            assert np.abs(got - exact[k]).max() <= 3e-12 * scale
+    assert met > 5
+
+
+def test_a_rod_lies_still_on_rods_all_along():
+    system = laid(0.5, 0.2, per_length=True)
+    run = pl.simulate(system, 3.0)
+    assert run.success
+    assert np.ptp(run.positions("along")[run.t > 2.0], axis=0).max() < 1e-8
