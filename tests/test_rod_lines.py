@@ -12,6 +12,7 @@ from pliant.system import Given
 from pliant.system.dynamics import arguments, residual_tangent
 from test_contact_physics import tangle
 from test_contact_rods_hold import LAW, kept, laid
+from test_gradients_memory import SMALL, errors, rails
 
 RADIUS, BALL, STIFF = 0.015, 0.01, 1e6
 STEEL = pl.Material(young=2e11, poisson=0.3, density=1000)
@@ -274,3 +275,22 @@ def test_a_rod_lies_still_on_rods_all_along():
     run = pl.simulate(system, 3.0)
     assert run.success
     assert np.ptp(run.positions("along")[run.t > 2.0], axis=0).max() < 1e-8
+
+
+def test_derivatives_of_a_motion_of_rods_that_hold_each_other_all_along():
+    """A rod across two others, on one of which it sticks: what lines remember, differentiated."""
+    robot = rails().robot
+    for name in ("slides", "sticks"):
+        robot.contacts[name] = replace(robot.contacts[name], per_length=True, stiffness=2e6)
+    system = robot.compile()
+    v, q = np.zeros(system.nv), system.neutral()
+    v[system.v_slice("hub")][:6] = (0.1, 0.05, 0.3, 0.05, 0.2, -0.02)
+    q[system.coordinate_names.index("hub.z")] = -2.6e-3
+    U = np.linspace(0.5, 1.0, 6)[:, None]
+    run = pl.rollout(system, U, step=1e-3, start=q, velocity=v)
+    slots = run.remembered[-1][4 * len(system.loads["contact"].point) :].reshape(-1, SLOT)
+    assert np.sum(slots[:, 4] > 0) >= 4
+    cost = pl.Reach("hub", (2e-3, 1e-3, -1e-3), at="all")
+    options = {"start": q, "velocity": v, "parameters": ("hub.mass", "sticks.friction"), "step": 1e-3}
+    found = errors(system, U, cost, **options, steps={**SMALL, "start": 1e-7})
+    assert max(found.values()) < 1e-6, found
