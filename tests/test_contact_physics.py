@@ -580,7 +580,12 @@ def room() -> pl.Robot:
         (("egg", "floor"), {}, ValueError, r"body 'egg' has Ellipsoid\(.*\); contact needs a Sphere, Box or Cylinder"),
         (("wire", "floor"), {}, ValueError, "rod 'wire' has no section, so no radius; give it one"),
         (("arm", "wire"), {}, ValueError, "rod 'wire' has no section"),
-        (("arm", "arm"), {"per_length": True}, ValueError, "per_length is for contact with obstacles"),
+        (
+            ("arm", "arm"),
+            {"per_length": True},
+            ValueError,
+            "per_length is for contact with others, not of a rod with itself",
+        ),
         (("arm", "floor"), {"stiffness": 0.0}, ValueError, "stiffness = 0"),
         (("arm", "floor"), {"exponent": 0.5}, ValueError, "exponent = 0.5.*linear spring"),
         (("arm", "floor"), {"damping": -1.0}, ValueError, "damping = -1"),

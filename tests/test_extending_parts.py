@@ -91,7 +91,7 @@ class BoxTube(Section):
 
 
 @dataclass(frozen=True)
-class Capsule(Shape):
+class Pill(Shape):
     """Cylinder along z with a half ball at each end."""
 
     radius: float
@@ -122,7 +122,7 @@ class Capsule(Shape):
         return Distance("tube", (0.0, self.length / 2), rounding=self.radius)
 
 
-@pytest.mark.parametrize("part", [OffsetUniversal, Bernstein, BoxTube, Capsule])
+@pytest.mark.parametrize("part", [OffsetUniversal, Bernstein, BoxTube, Pill])
 def test_the_page_shows_what_is_tested(part):
     """Word for word, but for the width of lines."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -421,7 +421,7 @@ def test_the_section_of_the_page():
 
 
 def test_volume_inertia_and_mesh_of_a_capsule():
-    capsule = Capsule(0.05, 0.2)
+    capsule = Pill(0.05, 0.2)
     mesh = capsule.mesh(around=400)
     assert mesh.is_closed
     np.testing.assert_allclose(mesh.volume, capsule.volume, rtol=3e-4)
@@ -430,9 +430,9 @@ def test_volume_inertia_and_mesh_of_a_capsule():
     total = a + b + c  # second moments of the tetrahedra to the origin, ∫ x xᵀ = V/20 (Σ vᵢvᵢᵀ + s sᵀ)
     moments = np.einsum("f,fi->i", volume / 20, a**2 + b**2 + c**2 + total**2) / capsule.volume
     np.testing.assert_allclose(inertia_of_moments(*moments), capsule.unit_inertia, rtol=2e-3, atol=1e-12)
-    np.testing.assert_allclose(Capsule(0.05, 1e-12).unit_inertia, pl.Sphere(0.05).unit_inertia, rtol=1e-10)
-    with pytest.raises(ValueError, match=r"Capsule\.radius = 0 is not allowed"):
-        Capsule(0, 1)
+    np.testing.assert_allclose(Pill(0.05, 1e-12).unit_inertia, pl.Sphere(0.05).unit_inertia, rtol=1e-10)
+    with pytest.raises(ValueError, match=r"Pill\.radius = 0 is not allowed"):
+        Pill(0, 1)
 
 
 def touching(shape: pl.model.shapes.Shape, height: float) -> pl.System:
@@ -452,7 +452,7 @@ def touching(shape: pl.model.shapes.Shape, height: float) -> pl.System:
 def test_a_capsule_as_an_obstacle(shape, height):
     """At its end it is a ball, on its side a cylinder."""
     end = isinstance(shape, pl.Sphere)
-    own, built_in = touching(Capsule(0.05, 0.2), height - 0.1 * end), touching(shape, height)
+    own, built_in = touching(Pill(0.05, 0.2), height - 0.1 * end), touching(shape, height)
     assert len(own.contacts(own.neutral()))
     same(own, built_in, 1e-14)
     if end:
@@ -465,7 +465,7 @@ def test_a_capsule_as_an_obstacle(shape, height):
 def test_a_capsule_touches_as_two_balls():
     def robot(own: bool) -> pl.System:
         robot = pl.Robot("falling")
-        body = robot.add_body("body", joint=pl.Free(), shape=Capsule(0.05, 0.2), mass=1.0)
+        body = robot.add_body("body", joint=pl.Free(), shape=Pill(0.05, 0.2), mass=1.0)
         robot.add_obstacle("floor", pl.HalfSpace(), pose=pl.translate(0, 0, -0.14))
         if own:
             robot.add_contact("touch", body, "floor", stiffness=1e4, friction=0.3)
@@ -513,6 +513,6 @@ def test_what_a_shape_does_not_say_it_cannot_do():
         robot.add_obstacle("stone", Lump(0.1))
     with pytest.raises(TypeError, match=r"Lump\(size=0\.1\) cannot be drawn: its class has no sheets\(\)"):
         Lump(0.1).mesh()
-    with pytest.raises(ValueError, match=r"Capsule\(radius=0\.1, length=1\.0\) cannot be a cavity"):
-        robot.add_obstacle("hollow", Capsule(0.1, 1.0), inside=True)
+    with pytest.raises(ValueError, match=r"Pill\(radius=0\.1, length=1\.0\) cannot be a cavity"):
+        robot.add_obstacle("hollow", Pill(0.1, 1.0), inside=True)
     assert View().around > 8

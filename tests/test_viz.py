@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.viz.drawing import plot_shape
 from pliant.viz.geometry import build_scene
 from pliant.viz.html import decode_html, encode, field_range, grid_cell, quaternions
 from pliant.viz.recording import FIELDS, record, record_result
@@ -144,8 +145,37 @@ def test_a_rod_without_section_is_a_thin_tube(full):
     np.testing.assert_allclose(np.linalg.norm(tube.skin.offset, axis=1).max(), thin_radius(wire))
 
 
+SOLIDS = [
+    pl.Capsule(0.1, 0.3, "z"),
+    pl.Hull([[0, 0, 0], [0.2, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]),
+    pl.Mesh([[0, 0, 0], [0.2, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
+]
+
+
+def test_terrain_and_solids_are_drawn():
+    """As obstacles and as bodies, in a scene and in plots."""
+    robot = pl.Robot("things")
+    hills = pl.HeightField.from_function(lambda x, y: 0.1 * np.cos(5 * x) - 0.05 * y, size=(2, 1), nodes=(21, 11))
+    robot.add_obstacle("hills", hills)
+    for k, shape in enumerate(SOLIDS):
+        robot.add_obstacle(f"fixed {k}", shape, pose=(0.3 * k, 0, 1))
+        robot.add_body(f"body {k}", joint=pl.Free(), shape=shape, density=500, offset=(0.3 * k, 0.5, 0.5))
+    system = robot.compile()
+    solids = {solid.name: solid for solid in build_scene(system).solids}
+    ground = solids["hills"].mesh
+    np.testing.assert_allclose(np.ptp(ground.vertices, axis=0)[:2], [2, 1], rtol=1e-12)
+    a, b, c = (ground.vertices[ground.faces[:, k]] for k in range(3))
+    assert np.all(np.cross(b - a, c - a)[:, 2] > 0)  # seen from above
+    np.testing.assert_allclose(solids["body 1"].mesh.vertices.min(axis=0), 0.0, atol=1e-12)  # where its points say
+    ax = plot_shape(system, system.neutral())
+    assert len(ax.collections) > 0
+    assert plot_shape(system, system.neutral(), view="xz") is not None
+
+
 @pytest.mark.parametrize(
-    "shape", [pl.Box(0.1, 0.2, 0.3), pl.Cylinder(0.1, 0.4, "y"), pl.Sphere(0.2), pl.Ellipsoid(0.1, 0.2, 0.3)], ids=repr
+    "shape",
+    [pl.Box(0.1, 0.2, 0.3), pl.Cylinder(0.1, 0.4, "y"), pl.Sphere(0.2), pl.Ellipsoid(0.1, 0.2, 0.3), *SOLIDS],
+    ids=repr,
 )
 def test_meshes_of_bodies_are_closed_and_as_large_as_they_are(shape):
     mesh = shape.mesh()

@@ -122,6 +122,7 @@ class Touching:
         self.touch: list[list[int]] = []
         self.reach: list[list[float]] = []
         self.rods: list[list[int]] = []
+        self.lines: list[list[int]] = []
         self.around: list[list[float]] = []
         self.laws: list[list[float]] = []
 
@@ -156,10 +157,10 @@ class Touching:
 
     # ------------------------------------------------------------ points
 
-    def add_point(self, anchor: Anchor, centre: Array, radius: float, weight: float) -> None:
-        """A sphere."""
+    def add_point(self, anchor: Anchor, centre: Array, radius: float, weight: float, twin: int = -1) -> None:
+        """A sphere, and the capsule that it is part of."""
         p = anchor.offset.rotation @ centre + anchor.offset.translation
-        self.point.append([anchor.step])
+        self.point.append([anchor.step, twin])
         self.ball.append([*p, float(radius), 0.0, float(weight)])
         self.axis.append([0.0, 0.0, 0.0, 0.0])
         self.owner.append(("", 0.0))
@@ -169,7 +170,7 @@ class Touching:
         ends = ends @ anchor.offset.rotation.T + anchor.offset.translation
         along = ends[1] - ends[0]
         half = 0.5 * float(np.linalg.norm(along))
-        self.point.append([anchor.step])
+        self.point.append([anchor.step, -1])
         self.ball.append([*(0.5 * (ends[0] + ends[1])), float(radius), half, 1.0])
         self.axis.append([*(0.5 * along / half), width])
         self.owner.append(owner)
@@ -205,8 +206,22 @@ class Touching:
         radius = float(content.section.extent(grid.X).min())
         return LINE * radius if gap > COARSE * (radius + other.distance.roundness) else None
 
-    def along_rod(self, pair: Contact, rod: str, spacing: float) -> None:
-        """Spheres at equal distances on the capsules of a rod, each for its share of the length."""
+    def line_of(self, pair: Contact) -> tuple[int, int]:
+        """Spheres all along the first of two rods that touch."""
+        first = len(self.point)
+        _link, content, grid = self.places.rod(pair.link)
+        section, other = content.section, self.places.rod(pair.other)[1].section
+        assert section is not None
+        assert other is not None
+        gap = float(np.diff(grid.X).max()) * content.length
+        radius = float(section.extent(grid.X).min())
+        reach = radius + float(other.extent(self.places.grids[pair.other].X).min())
+        usual = LINE * radius if gap > COARSE * reach else gap
+        self.along_rod(pair, pair.link, pair.spacing or usual, twins=self.capsules_of(pair.link))
+        return first, len(self.point)
+
+    def along_rod(self, pair: Contact, rod: str, spacing: float, twins: tuple[int, int] | None = None) -> None:
+        """Spheres at equal distances on the capsules of a rod (their numbers), each for its share of the length."""
         _link, content, grid = self.places.rod(rod)
         assert content.section is not None
         middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * content.length
@@ -216,10 +231,13 @@ class Touching:
         for i, anchor in enumerate(self.places.anchors[rod]):
             if anchor.step < 0:
                 continue
+            own = -1 if twins is None else next(k for k in range(*twins) if self.point[k][0] == anchor.step)
             share = (middle[i + 1] - middle[i]) / count[i]
             places = middle[i] + share * (np.arange(count[i]) + 0.5)
             for s, r in zip(places, content.section.extent(places / content.length)):
-                self.add_point(anchor, np.array([s - grid.X[i] * content.length, 0.0, 0.0]), float(r), float(share))
+                self.add_point(
+                    anchor, np.array([s - grid.X[i] * content.length, 0.0, 0.0]), float(r), float(share), own
+                )
 
     def note_gaps(self, pair: Contact, rod: str, other: Side) -> None:
         """Say so where a shape can get between the spheres of a rod."""
@@ -297,8 +315,11 @@ class Touching:
         a, b = self.side(pair.link), self.side(pair.other)
         if a is None and b is None:
             ranges = self.capsules_of(pair.link), self.capsules_of(pair.other)
-            self.rods.append([*ranges[0], *ranges[1], law])
-            self.around.append([0.0, 0.0, 0.0, -1.0] * 2)
+            if pair.per_length:
+                self.lines.append([*self.line_of(pair), *ranges[1], law])
+            else:
+                self.rods.append([*ranges[0], *ranges[1], law])
+                self.around.append([0.0, 0.0, 0.0, -1.0] * 2)
         elif a is None:
             assert b is not None
             self.add_touch(self.of_rod(pair, pair.link, b), b, law, turned=False)
@@ -329,10 +350,11 @@ class Touching:
 
     def slots(self) -> NDArray[np.int64]:
         """Where the internal variables of capsules begin, after those of all points; empty if no capsules that touch each other remember."""
-        if not np.any(remember(as_rows(self.laws, 7)[[row[R_LAW] for row in self.rods]])):
+        if not np.any(remember(as_rows(self.laws, 7)[[row[R_LAW] for row in (*self.rods, *self.lines)]])):
             return np.zeros(0, dtype=np.int64)
         slot = np.full(len(self.point), -1, dtype=np.int64)
-        capsules = np.concatenate([np.arange(*span) for span in self.capsules.values()])
+        spans = [*self.capsules.values(), *((row[0], row[1]) for row in self.lines)]
+        capsules = np.concatenate([np.arange(*span) for span in spans])
         slot[capsules] = REMEMBERED * len(self.point) + PLACES * SLOT * np.arange(len(capsules))
         return slot
 
@@ -360,7 +382,7 @@ class Touching:
                 skip[i, j] = int(same and gap < 2.0 * (self.ball[i][3] + self.ball[j][3]))
         found = self.surfaces
         return Tables(
-            point=as_rows(self.point, 1, np.int64),
+            point=as_rows(self.point, 2, np.int64),
             ball=as_rows(self.ball, 6),
             shape=as_rows(found.shape, 3, np.int64),
             place=as_rows(found.place, 16),
@@ -378,5 +400,6 @@ class Touching:
             field=found.field,
             bound=as_rows(found.bound, 4),
             reach=as_rows(self.reach, 4),
+            lines=as_rows(self.lines, 5, np.int64),
             around=as_rows(self.around, 8),
         )

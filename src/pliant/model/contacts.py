@@ -92,7 +92,7 @@ def add_contacts(
     neighbours : bool
         Whether links that a joint connects touch, too; those that are fixed to each other never do.
     **law
-        See `add_contact`. `per_length` is for rods with obstacles and bodies; other pairs are without it.
+        See `add_contact`. `per_length` is for rods; other pairs are without it.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def add_contacts(
             done.add(pair)
             label = f"{name}: {one} on {two}"
             rods = [part for part in (one, two) if part not in self.obstacles and self.link(part).is_rod]
-            own = {**law, "per_length": bool(law.get("per_length")) and len(rods) == 1}
+            own = {**law, "per_length": bool(law.get("per_length")) and len(rods) > 0}
             if not own["per_length"]:
                 own.pop("spacing", None)
             out[label] = self.add_contact(label, one, two, **own)

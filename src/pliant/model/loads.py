@@ -238,7 +238,7 @@ class Contact:
     restitution : float, optional
         Ratio of the speeds after and before an impact, 0 to 1, instead of `damping`; impacts slower than v₀ are damped as those of v₀.
     per_length : bool
-        Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points: the rod touches all along.
+        Whether `stiffness` is per metre of the rod, so that the result does not depend on the number of points: the rod (of two the first) touches all along.
     spacing : float, optional
         With per_length, the distance [m] between the spheres along the rod that make up the integral. Left out: the computational points, or, where these are further apart than a quarter of the rod's radius and that of what it touches (zero for a sharp
         edge) together, an eighth of the rod's radius. Larger than the distance of the computational points: these.

@@ -287,8 +287,8 @@ def add_contact(
     check_pair(self, name, first, second)
     if per_length and not first.is_rod and not any(entry.name == second and entry.is_rod for entry in self.links):
         raise ValueError(f"contact {name!r}: per_length is for rods; the stiffness of a body is that of each point.")
-    if per_length and first.is_rod and second not in self.obstacles and self.link(second).is_rod:
-        raise ValueError(f"contact {name!r}: per_length is for contact with obstacles and bodies.")
+    if per_length and first.name == second:
+        raise ValueError(f"contact {name!r}: per_length is for contact with others, not of a rod with itself.")
     try:
         self.contacts[name] = Contact(
             first.name,

@@ -94,7 +94,7 @@ class _Contact(Family):
             contact.skip[i, gap < reach[i] + reach] = 1
 
     def present(self, tables: Tables) -> bool:
-        return len(tables.touch) + len(tables.rods) > 0
+        return len(tables.touch) + len(tables.rods) + len(tables.lines) > 0
 
     def steps(self, tables: Tables) -> NDArray[np.int64]:
         return np.concatenate([tables.point[:, 0], tables.shape[:, SHAPE_STEP]])
@@ -110,7 +110,7 @@ class _Contact(Family):
         step = tables.point[:, 0]
         for row in tables.touch:
             pairs |= {(int(i), int(tables.shape[row[C_SHAPE], SHAPE_STEP])) for i in step[row[C_FIRST] : row[C_END]]}
-        for a, b, c, d, _law in tables.rods:
+        for a, b, c, d, _law in (*tables.rods, *tables.lines):
             own, other = set(step[a:b].tolist()), set(step[c:d].tolist())
             pairs |= {(i, j) for i in own for j in other}
         moving = [(max(pair), min(pair)) for pair in pairs if pair != (-1, -1)]

@@ -93,6 +93,9 @@ class Clearance(_OfContacts):
                 n = len(contact.skip)
                 free = contact.skip[a:b, c:d] == 0 if max(b, d) <= n else np.ones((b - a, d - c), dtype=bool)
                 points += int(np.triu(free, 1).sum() if a == c else free.sum())
+        for a, b, c, d, law in contact.lines:
+            if law in own:
+                points += sum(bool(np.any(contact.skip[contact.point[k, 1], c:d] == 0)) for k in range(a, b))
         return points
 
     def at(self, states: States) -> Evaluated:

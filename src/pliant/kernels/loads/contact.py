@@ -42,7 +42,7 @@ from ..layout import (
     VE,
 )
 from .bristles import clear_slots, put_slot, slot_of
-from .edges import closest, fade, fade_rate, slide_along
+from .edges import clip, closest, fade, fade_rate, slide_along
 from .law import (
     add_cross_terms,
     pair_columns,
@@ -60,7 +60,7 @@ from .units import ENERGY, FORCES, MATRICES, TANGENT, TOUCHES
 class Contact(NamedTuple):
     """Contact points, obstacles and who may touch whom, as arrays; constant after compile."""
 
-    point: I2  # (points, 1) step
+    point: I2  # (points, 2) step, and of a sphere between rods the capsule that it is part of, else −1
     ball: F2  # (points, 6) centre in the step's frame, radius, half length of the capsule along the step's x, weight
     shape: I2  # (shapes, 3) kind, step that it is fixed to (−1: the world), 1 if the robot is inside
     place: F2  # (shapes, 16) pose in the frame of its step, sizes
@@ -78,6 +78,7 @@ class Contact(NamedTuple):
     field: F2  # (nodes, 4) see `fields`
     bound: F2  # (shapes, 4) a sphere around each shape, in the frame of its step; the radius is −1 if it has no end
     reach: F2  # (contacts, 4) a sphere around the range of points, in the frame of the step of the first of them; −1 if they are on several
+    lines: I2  # (pairs, 5) range of spheres along a rod, range of capsules of another that it touches all along, law
     around: F2  # (pairs, 8) spheres around the two ranges of capsules, likewise
 
 
@@ -483,9 +484,11 @@ def capsule_contact(contact, k, m, work, law):
     v = vsub(velocity_at(ri, c), velocity_at(rj, c))
     w = vsub(get3(ri, VE), get3(rj, VE))
     F = vscale(0.0 * size, n)
+    share = contact.ball[k, BALL_WEIGHT] * contact.ball[m, BALL_WEIGHT]
     weight = fade(
         contact.ball[k, BALL_HALF], contact.axis[k, 3], contact.ball[m, BALL_HALF], contact.axis[m, 3], s, t, vdot(a, b)
     )
+    weight = (share * weight[0], share * weight[1], share * weight[2], share * weight[3])
     past = recalled_pair(contact, k, m, work, Rj)
     if depth.real > 0.0:
         F = contact_force(law, weight[0], depth, n, v, w, vscale(-contact.ball[k, BALL_RADIUS], n), past)
@@ -674,16 +677,101 @@ def visit_rods(t, work, contact, space, task, cq, out):
     return energy
 
 
+# ---------------------------------------------------------------- rods that touch all along
+
+
+@routine
+def nearest_capsule(contact, line, k, c, state, centre, margin):
+    """The capsule of a range that is nearest to sphere k, whose centre is c; −1 if none is nearer than `margin`."""
+    found, best = NOBODY, contact.ball[k, BALL_RADIUS] + margin
+    twin = contact.point[k, 1]
+    for m in range(line[2], line[3]):
+        if contact.skip[twin, m] != 0:
+            continue
+        d = (c[0] - centre[m, 0], c[1] - centre[m, 1], c[2] - centre[m, 2])
+        half, radius = contact.ball[m, BALL_HALF], contact.ball[m, BALL_RADIUS]
+        far = best + half + radius
+        if far > 0.0 and vdot(d, d) > far * far:
+            continue
+        b = mv(get9(state[contact.point[m, 0]], RE), get3(contact.axis[m], N0))
+        b = (b[0].real, b[1].real, b[2].real)
+        d = vaxpy(-clip(vdot(d, b), half), b, d)
+        gap = np.sqrt(vdot(d, d)) - radius
+        if gap < best:
+            found, best = m, gap
+    return found
+
+
+@routine
+def set_line(contact, line, state, centre):
+    """Centres of the capsules of a line, and the corners of the box around them."""
+    for m in range(line[2], line[3]):
+        at = centre_of(contact, m, state)
+        for i in range(3):
+            centre[m, i] = at[i].real
+    return bounds(contact, line[2], line[3], centre)
+
+
+@routine
+def partner(contact, line, k, state, centre, box, margin):
+    """The capsule that sphere k of a line touches, or is nearest to within `margin`; −1 if there is none."""
+    at = centre_of(contact, k, state)
+    x = (at[0].real, at[1].real, at[2].real)
+    low, high = box
+    r = contact.ball[k, BALL_RADIUS] + margin
+    for i in range(3):
+        if x[i] < low[i] - r or x[i] > high[i] + r:
+            return NOBODY
+    return nearest_capsule(contact, line, k, x, state, centre, margin)
+
+
+@routine
+def visit_lines(t, work, contact, space, task, cq, out):
+    """As `visit_rods` for rods that touch all along: each sphere of one with the nearest capsule of the other."""
+    state, centre = work.state, space.centre
+    energy = 0.0
+    margin = work.message[MESSAGE_GAP].real if task == TOUCHES else 0.0
+    for pair in range(contact.lines.shape[0]):
+        line = contact.lines[pair]
+        law = contact.law[line[R_LAW]]
+        box = set_line(contact, line, state, centre)
+        for k in range(line[0], line[1]):
+            m = partner(contact, line, k, state, centre, box, margin)
+            if m < 0:
+                continue
+            if task in (MATRICES, TANGENT):
+                capsule_tangent(t, work, contact, k, m, law, task == TANGENT, cq, out)
+                continue
+            depth, c, n, d, a, b, free_s, free_t, v, w, F, weight, past = capsule_contact(contact, k, m, work, law)
+            if task == TOUCHES:
+                row = write_row(contact, work, out, line[R_LAW], k, m, depth, c, n, F)
+                if row >= 0 and depth.real > 0.0:
+                    write_turn(out[row], n, d, a, b, free_s, free_t, v, w, weight)
+            elif depth.real > 0.0 and task == ENERGY:
+                p = law[LAW_EXPONENT] + 1.0
+                energy += weight[0].real * law[LAW_STIFFNESS] * depth.real**p / p
+            elif depth.real > 0.0:
+                second = state[contact.point[m, 0]]
+                rho = vscale(-contact.ball[k, BALL_RADIUS], n)
+                keep_pair(contact, k, m, work, get9(second, RE), law, n, v, w, rho, past)
+                M = vcross(rho, F)
+                subtract_wrench(state[contact.point[k, 0]], c, M, F)
+                subtract_wrench(second, c, vscale(-1.0, M), vscale(-1.0, F))
+    return energy
+
+
 @routine
 def apply_contact(t, work, contact, space, q, v, u, r):
     """Subtract all contact forces from the wrenches of their steps; for any number type."""
     for k in range(contact.touch.shape[0]):
         apply_obstacle(contact, k, work)
+    for k in range(contact.slot.shape[0]):
+        if contact.slot[k] >= 0:
+            clear_slots(work.kept, contact.first[0] + contact.slot[k])
     if contact.rods.shape[0] > 0:
-        for k in range(contact.slot.shape[0]):
-            if contact.slot[k] >= 0:
-                clear_slots(work.kept, contact.first[0] + contact.slot[k])
         visit_rods(t, work, contact, space, FORCES, 1.0, work.out[0])
+    if contact.lines.shape[0] > 0:
+        visit_lines(t, work, contact, space, FORCES, 1.0, work.out[0])
 
 
 @routine
@@ -693,6 +781,8 @@ def contact_tangents(t, work, contact, space):
         obstacle_tangent(t, work, contact, k, k < 0, 1.0, work.out[0])
     if contact.rods.shape[0] > 0:
         visit_rods(t, work, contact, space, MATRICES, 1.0, work.out[0])
+    if contact.lines.shape[0] > 0:
+        visit_lines(t, work, contact, space, MATRICES, 1.0, work.out[0])
 
 
 @routine
@@ -702,6 +792,8 @@ def contact_cross_terms(t, work, contact, space, cq, out):
         obstacle_tangent(t, work, contact, k, k >= 0, cq, out)
     if contact.rods.shape[0] > 0:
         visit_rods(t, work, contact, space, TANGENT, cq, out)
+    if contact.lines.shape[0] > 0:
+        visit_lines(t, work, contact, space, TANGENT, cq, out)
 
 
 @routine
@@ -727,6 +819,8 @@ def contact_potential(t, work, contact, space):
                 )
     if contact.rods.shape[0] > 0:
         energy += visit_rods(t, work, contact, space, ENERGY, 1.0, work.out[0])
+    if contact.lines.shape[0] > 0:
+        energy += visit_lines(t, work, contact, space, ENERGY, 1.0, work.out[0])
     return energy
 
 
@@ -777,3 +871,5 @@ def write_contacts(t, work, contact, space, table):
         write_obstacle(contact, k, work, table)
     if contact.rods.shape[0] > 0:
         visit_rods(t, work, contact, space, TOUCHES, 1.0, table)
+    if contact.lines.shape[0] > 0:
+        visit_lines(t, work, contact, space, TOUCHES, 1.0, table)

@@ -37,8 +37,10 @@ from .contact import (
     near,
     normal_force,
     pair_is_far,
+    partner,
     recalled,
     set_centres,
+    set_line,
     shape_frame,
     sort_points,
 )
@@ -254,6 +256,13 @@ def rods_memory(t, work, contact, space, out):
                 m = int(sweep[f, 0])
                 if (same or sweep[e, 3] != sweep[f, 3]) and near(contact, k, m, centre, 0.0):
                     pair_memory(t, work, contact, min(k, m), max(k, m), contact.law[contact.rods[pair, R_LAW]], out)
+    for pair in range(contact.lines.shape[0]):
+        line = contact.lines[pair]
+        box = set_line(contact, line, work.state, centre)
+        for k in range(line[0], line[1]):
+            m = partner(contact, line, k, work.state, centre, box, 0.0)
+            if m >= 0:
+                pair_memory(t, work, contact, k, m, contact.law[line[R_LAW]], out)
 
 
 @routine
