@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import gallery
+from ..analysis.linear import modes
 from ..solve.simulate import simulate
 from ..solve.statics import solve_statics
 from .declare import Experiment, Measured, Number, Outcome, Table
@@ -104,6 +105,7 @@ def parallel(quick: bool) -> Outcome:
         "time of 10 s, Newmark, step 0.01 s": Measured(seconds, error),
         "tip at rest under the held torques, against shooting": Measured(abs(reach - shooting)),
         "gap of the loop": Measured(closure),
+        "first frequency under the held torques": Measured(float(modes(system, rest, 2).frequencies[0])),
     }
     head = (
         "reading",
@@ -240,6 +242,7 @@ ROBOTS = (
             Number("time of 10 s, Newmark, step 0.01 s", None, "s", "time"),
             Number("tip at rest under the held torques, against shooting", None, "m"),
             Number("gap of the loop", None, "m"),
+            Number("first frequency under the held torques", None, "Hz"),
         ),
         figure_captions={
             "figures11_12": "Figures 11 and 12: torques, angles of the feet, force in the tip joint, the tip",
