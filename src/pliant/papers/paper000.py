@@ -44,7 +44,7 @@ METHODS = (
 PAPER = Paper(
     "000",
     "Implicit time integration simulation of robots with rigid bodies and Cosserat rods based on a Newton–Euler recursive algorithm",
-    "F. Boyer, A. Gotelli, P. Tempel, V. Lebastard, F. Renda, S. Briot, *IEEE Transactions on Robotics* 40, 2024.",
+    "F. Boyer, A. Gotelli, P. Tempel, V. Lebastard, F. Renda, S. Briot, *IEEE Transactions on Robotics*, 2023, [doi:10.1109/TRO.2023.3334647](https://doi.org/10.1109/TRO.2023.3334647) (hal-04291835).",
     "Four rods with a table of times, three robots in figures. Several printed parameters do not fit together.",
     (*RODS, *ROBOTS),
     METHODS,
