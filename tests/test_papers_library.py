@@ -131,10 +131,11 @@ def test_results_are_found_again(key):
     import matplotlib.pyplot as plt
 
     plt.close("all")
+    assert papers.problems(experiment, outcome.values) == []
     for number in experiment.numbers:
         if number.kind != "time":
             new, old = outcome.values[number.name].value, committed(key)[number.name].value
-            assert new == pytest.approx(old, rel=AGAIN[key], abs=1e-9), number.name
+            assert new == pytest.approx(old, rel=AGAIN[key], abs=1e-7), number.name
 
 
 def test_methods_of_a_robot_agree():
@@ -186,3 +187,18 @@ def test_command(tmp_path, capsys):
     assert main(["papers", "--only", "004-hilbert", "-o", str(tmp_path), "--quick"]) == 0
     assert set(json.loads((tmp_path / "papers.json").read_text())["experiments"]) == {"004-hilbert"}
     assert "Static balance of monomials" in (tmp_path / "004.md").read_text(encoding="utf-8")
+
+
+def test_a_call_that_compiles_is_not_timed(monkeypatch):
+    from pliant.papers import measure
+
+    clock, calls = iter([0.0, 9.0, 9.0, 10.0, 10.0, 12.0]), []
+    monkeypatch.setattr(measure.time, "process_time", lambda: next(clock))
+
+    def call():
+        if not calls:
+            measure._COMPILED.append(call)  # as numba would tell
+        calls.append(1)
+        return len(calls)
+
+    assert measure.cpu(call, rounds=2) == (1.0, 3)

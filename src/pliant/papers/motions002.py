@@ -67,7 +67,7 @@ def motion(name: str, quick: bool) -> Outcome:
         "state, methods 1 and 2, median": Measured(worst["method 1", "method 2"][1]),
     }
     run = timed(name, "default", quick).run
-    view = run.plot_snapshots(7, view="xy") if name == "finray" else run.plot_snapshots(7)
+    view = run.plot_snapshots([0.0, 0.5, 0.9, 1.25], view="xy") if name == "finray" else run.plot_snapshots(7)
     return Outcome(values, figures={"snapshots": view, "mismatch": figure})
 
 

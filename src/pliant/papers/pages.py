@@ -48,7 +48,7 @@ def _deviation(number: Number, measured: Measured) -> str:
     good = agrees(number, measured)
     if number.kind == "equal":
         share = (measured.value - number.printed) / abs(number.printed) if number.printed else measured.value
-        return f"{100 * share:+.2g} %"
+        return f"{100 * share:+.3g} %"
     return "holds" if good else "**does not hold**"
 
 

@@ -32,7 +32,7 @@ METHODS = (
     Method("IX, eq. 67", "Chebyshev collocation with quaternions", ("Robot.add_rod(integration='spectral')",)),
     Method("footnote 5", "Magnus expansion instead", ("Robot.add_rod(magnus=…)",), "reproduced", "the default"),
     Method("X.C", "static mounting of a closed loop", ("solve_statics",), "reproduced", "from any open configuration"),
-    Method("eqs 68–69", "velocity control of drones", ("simulate(u=…)",), "differs", "a function of time and state, held over a step of Newmark's method, continuous with the default method; the integral is the function's own"),
+    Method("eqs 68–69", "velocity control of drones, inside the step", ("Controller", "simulate(u=…)")),
     Method("X.D", "Lighthill's theory of elongated bodies", ("Hydrodynamics(tail=…)",)),
     Method("XI.A", "HHT and α methods against parasitic modes (outlook)", ("simulate(method='hht')", "simulate(method='generalized-alpha')")),
     Method("XI.B.1", "penalties in the augmented Lagrangian (outlook)", (), "impossible", "not there, and not needed: redundant constraints are found, steps are scaled"),
@@ -44,7 +44,7 @@ METHODS = (
 PAPER = Paper(
     "000",
     "Implicit time integration simulation of robots with rigid bodies and Cosserat rods based on a Newton–Euler recursive algorithm",
-    "F. Boyer, A. Gotelli, P. Tempel, V. Lebastard, F. Renda, S. Briot, *IEEE Transactions on Robotics* 40, 2024.",
+    "F. Boyer, A. Gotelli, P. Tempel, V. Lebastard, F. Renda, S. Briot, *IEEE Transactions on Robotics*, 2023, [doi:10.1109/TRO.2023.3334647](https://doi.org/10.1109/TRO.2023.3334647) (hal-04291835).",
     "Four rods with a table of times, three robots in figures. Several printed parameters do not fit together.",
     (*RODS, *ROBOTS),
     METHODS,

@@ -21,7 +21,7 @@ METHODS = (
     Method("eqs 23–26", "generalised dynamics M q̈ + (C₁ + C₂) q̇", ("composite_matrices",)),
     Method("eqs 27–29", "elastic and cable loads of a section", ("System.elastic_forces", "System.actuation_matrix")),
     Method("eq. 30", "concentrated load", ("Robot.add_wrench",)),
-    Method("eqs 31–35", "matrices M, C₁, C₂, D, N", ("composite_matrices",)),
+    Method("eqs 31–35", "matrices M, C₁, C₂, D, N", ("composite_matrices",), "differs", "eq. 33 lacks the same term ([in print](../matrices.md#in-print))"),
     Method("IV.A, fig. 4", "composite-body algorithm", ("System.forward_dynamics(method='composite')", "System.mass_matrix")),
     Method("IV.B, eqs 36–40, appendix", "articulated-body algorithm", ("System.forward_dynamics(method='articulated')", "simulate(solver='tree')")),
     Method("IV.C", "Dormand and Prince's method (ode45)", ("simulate(method='rk45')",)),
@@ -33,7 +33,7 @@ METHODS = (
 PAPER = Paper(
     "001",
     "Discrete Cosserat approach for multisection soft manipulator dynamics",
-    "F. Renda, F. Boyer, J. Dias, L. Seneviratne, *IEEE Transactions on Robotics* 34(6), 2018.",
+    "F. Renda, F. Boyer, J. Dias, L. Seneviratne, *IEEE Transactions on Robotics*, 2018, [doi:10.1109/TRO.2018.2868815](https://doi.org/10.1109/TRO.2018.2868815).",
     "A cantilever in 1 to 10 sections and an arm with measured tensions. More on sections of constant strain: [constant strain](../constant_strain.md).",
     SECTIONS,
     METHODS,

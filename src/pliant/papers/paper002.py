@@ -59,7 +59,7 @@ EXTRA = (
 PAPER = Paper(
     "002",
     "Analytical derivatives for efficient mechanical simulations of hybrid soft rigid robots",
-    "A. T. Mathew, F. Boyer, V. Lebastard, F. Renda, *The International Journal of Robotics Research*, 2025.",
+    "A. T. Mathew, F. Boyer, V. Lebastard, F. Renda.",
     "Six robots, each in motion by three methods, three of them at rest. Inputs over time are shown in figures only, so the motions are those of pliant's examples.",
     (TABLE3, *MOTIONS, *DERIVATIVES, *STATICS, *EXTRA),
     METHODS,

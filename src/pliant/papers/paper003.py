@@ -13,7 +13,7 @@ METHODS = (
     Method("eq. 5", "Magnus expansion", ("Robot.add_rod(magnus=…)",)),
     Method("eqs 7–8", "kinematics in integral form", ("System.jacobian",)),
     Method("eq. 9", "Ritz reduction of the strains", ("Strains", "Basis")),
-    Method("eqs 10–12", "Jacobian and its rate", ("System.jacobian", "System.jacobian_rate")),
+    Method("eqs 10–12", "Jacobian and its rate", ("System.jacobian", "System.jacobian_rate"), "differs", "eq. 12 lacks −ad_η J, which vanishes on q̇ only ([in print](../matrices.md#in-print)); pliant's rate is the derivative of eq. 11"),
     Method("eqs 13–14", "dual forces in another space", ("System.actuation_matrix", "System.stress_forces")),
     Method("eqs 15–19", "virtual works, change of coordinates", ("equation_of_motion",), "differs", "only tendon lengths and poses are offered as other coordinates; J⁻ᵀ M J⁻¹ is one line"),
     Method("eqs 20–23", "strong form of the rod", ("Robot.add_rod", "System.stress")),

@@ -41,7 +41,7 @@ METHODS = (
 PAPER = Paper(
     "004",
     "Dynamics of continuum and soft robots: a strain parametrization based approach",
-    "F. Boyer, V. Lebastard, F. Candelier, F. Renda, *IEEE Transactions on Robotics* 37(3), 2021 "
+    "F. Boyer, V. Lebastard, F. Candelier, F. Renda, *IEEE Transactions on Robotics*, 2020, [doi:10.1109/TRO.2020.3036618](https://doi.org/10.1109/TRO.2020.3036618) "
     "([hal-02318617](https://hal.science/hal-02318617v1)).",
     "The paper prints figures and hardly any numbers. Three of its tests print a radius as a diameter.",
     (*STATICS, *DYNAMICS),
