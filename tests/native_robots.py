@@ -34,7 +34,7 @@ def _golden(name: str) -> dict[str, np.ndarray]:
 
 
 def _gradients() -> dict[str, np.ndarray]:
-    """A rollout of a floating robot, and products with its derivatives. Rounding differs there with how functions are merged."""
+    """A rollout of a floating robot, and products with its derivatives."""
     system, U, start, _names = list(test_gradients.robots())[2]
     run = pl.rollout(system, U, step=0.005, start=start)
     rng = np.random.default_rng(0)
@@ -43,8 +43,8 @@ def _gradients() -> dict[str, np.ndarray]:
 
 
 def compute() -> dict[str, np.ndarray]:
-    """All numbers by name; those that begin with "rounded" need not agree to the last bit."""
+    """All numbers by name."""
     out = {f"small {name}": value for name, value in test_interpreted.compute().items()}
     for name in test_golden.NAMES:
         out |= {f"{name} {key}": np.asarray(value, dtype=float) for key, value in _golden(name).items()}
-    return out | {f"rounded {name}": value for name, value in _gradients().items()}
+    return out | {f"rollout {name}": value for name, value in _gradients().items()}

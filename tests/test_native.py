@@ -175,10 +175,10 @@ def by_numba() -> dict[str, np.ndarray]:
 def _compare(found: dict, expected: dict, tolerance: float) -> None:
     assert found.keys() == expected.keys()
     for name, value in expected.items():
-        if tolerance or name.startswith("rounded"):
+        if tolerance:
             scale = np.abs(value).max(initial=0.0)
             scale = scale if scale > 1e-14 else 1.0  # nothing but rounding: zero in all of them
-            np.testing.assert_allclose(found[name], value, rtol=0, atol=(tolerance or 1e-11) * scale, err_msg=name)
+            np.testing.assert_allclose(found[name], value, rtol=0, atol=tolerance * scale, err_msg=name)
         else:
             np.testing.assert_array_equal(found[name], value, err_msg=name)
 
