@@ -1,6 +1,6 @@
 """Machine code of all kernels and units, for the extension module of a wheel: `setup.py` calls this with ``PLIANT_BUILD_NATIVE=1``.
 
-Two stages, each in processes of their own: `front.py` makes bitcode of kernels (numba types and lowers them; once), `back.py` an object file of it
+Two stages, each in processes of their own: `front.py` makes bitcode of kernels (numba types and lowers them; once), `back.py` object files of it
 for each level of processors. What was made is kept in a directory named by a digest of all that it depends on, below ``build/native`` or where
 ``PLIANT_NATIVE_CACHE`` says: kernels that did not change are not compiled again.
 
@@ -37,7 +37,7 @@ class Made(NamedTuple):
     """What the extension is linked from."""
 
     include: Path  # directory with entries.h
-    objects: list[Path]  # one for each level
+    objects: list[Path]  # one for each level and entry
 
 
 def digest(levels: dict[str, str]) -> str:
@@ -69,7 +69,7 @@ def build() -> Made:
             except OSError:
                 if not place.is_dir():  # another process was faster
                     raise
-    return Made(place, [place / f"{level}.o" for level in levels])
+    return Made(place, sorted(place.glob("*.o")))
 
 
 def _make(place: Path, levels: dict[str, str]) -> None:
@@ -81,9 +81,9 @@ def _make(place: Path, levels: dict[str, str]) -> None:
     bitcode = place / "kernels.bc"
     print("pliant: kernels to bitcode (one to three minutes) ...", flush=True)
     subprocess.run([sys.executable, HERE / "front.py", bitcode], env=env, check=True)
-    print(f"pliant: bitcode to machine code for {', '.join(levels)} (half a minute each) ...", flush=True)
+    print(f"pliant: bitcode to machine code for {', '.join(levels)} (most of a minute each) ...", flush=True)
     running = [
-        subprocess.Popen([sys.executable, HERE / "back.py", bitcode, place / f"{level}.o", level, name], env=env)
+        subprocess.Popen([sys.executable, HERE / "back.py", bitcode, place, level, name], env=env)
         for level, name in levels.items()
     ]
     if any([process.wait() for process in running]):

@@ -6,6 +6,7 @@ import numpy as np
 
 import pliant as pl
 import test_golden
+import test_gradients
 import test_interpreted
 
 __all__ = ["compute"]
@@ -32,9 +33,18 @@ def _golden(name: str) -> dict[str, np.ndarray]:
     }
 
 
+def _gradients() -> dict[str, np.ndarray]:
+    """A rollout of a floating robot, and products with its derivatives."""
+    system, U, start, _names = list(test_gradients.robots())[2]
+    run = pl.rollout(system, U, step=0.005, start=start)
+    rng = np.random.default_rng(0)
+    back = run.pull(*(rng.normal(size=(len(run) + 1, n)) for n in (system.nv, system.nv, system.nu)))
+    return {"q": run.q, "v": run.v, "by start": back.start, "by velocity": back.velocity}
+
+
 def compute() -> dict[str, np.ndarray]:
     """All numbers by name."""
     out = {f"small {name}": value for name, value in test_interpreted.compute().items()}
     for name in test_golden.NAMES:
         out |= {f"{name} {key}": np.asarray(value, dtype=float) for key, value in _golden(name).items()}
-    return out
+    return out | {f"rollout {name}": value for name, value in _gradients().items()}

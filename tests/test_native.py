@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,37 @@ def test_levels_and_numba_agree(site, level, by_numba, tmp_path):
     wider = "avx512f" in Path("/proc/cpuinfo").read_text()
     exact = level == "v3" and not wider
     _compare(dict(np.load(tmp_path / "found.npz")), by_numba, 0.0 if exact else 1e-11)
+
+
+def test_other_tests_pass_with_it(site):
+    """Those of the golden robots, and of systems in threads and processes under several families of loads; `make test-native` runs all."""
+    env = native_wheel.environment(PYTHONPATH=str(site), OPENBLAS_NUM_THREADS="1")
+    files = [str(ROOT / "tests" / name) for name in ("test_golden.py", "test_threads.py")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout
+
+
+def test_settings_of_numba_are_heeded_however_they_are_made(site, tmp_path):
+    """By its variable (below), by its file, or by a program that imported it before."""
+    kind = "print(type(pliant.lie.lie_arrays).__name__, 'pliant._numba' in sys.modules)"
+    before = "import sys, numba; numba.config.DISABLE_JIT = int(sys.argv[1])\nimport pliant\n" + kind
+    for value, expected in (("1", "function False"), ("0", "Kernel False")):
+        env = native_wheel.environment(PYTHONPATH=str(site))
+        done = subprocess.run(
+            [sys.executable, "-c", before, value], env=env, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == expected
+    (tmp_path / ".numba_config.yaml").write_text("disable_jit: 1\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, pliant; " + kind],
+        env=native_wheel.environment(PYTHONPATH=str(site)),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[0] == ("function" if find_spec("yaml") else "Kernel")  # numba reads it with PyYAML
 
 
 # ---------------------------------------------------------------- ways around it

@@ -26,7 +26,10 @@ _ROOT = Path(__file__).parent
 
 def _interpreted() -> bool:
     """Whether numba was told not to compile, found out without importing it where that is possible."""
-    if "numba" in sys.modules or os.path.isfile(".numba_config.yaml"):
+    settings = getattr(sys.modules.get("numba"), "config", None)
+    if settings is not None:
+        return bool(settings.DISABLE_JIT)
+    if os.path.isfile(".numba_config.yaml"):  # where numba looks for settings, too
         from . import _numba
 
         return _numba.INTERPRETED
