@@ -64,9 +64,7 @@ def tendon_tensions(system: Core, q: ArrayLike, v: ArrayLike | None, u: Inputs) 
         return space.work.tension[:, T_FORCE].copy()
 
 
-def actuation_matrix(
-    system: Core, q: ArrayLike, v: ArrayLike | None, u: Inputs, given: Given = AS_DESCRIBED
-) -> Array:
+def actuation_matrix(system: Core, q: ArrayLike, v: ArrayLike | None, u: Inputs, given: Given = AS_DESCRIBED) -> Array:
     """See `System.actuation_matrix`."""
     B = np.zeros((1, system.nu, system.nv))
     inputs = system.inputs(u).copy()  # the kernel varies them
