@@ -1,7 +1,7 @@
-"""A soft gripper that lifts a ball and a box, shakes them and holds them by friction alone.
+"""A soft gripper that lifts a ball and a barrel, shakes them and holds them by friction alone.
 
-Silicone fingers hang from a wrist, each with a tendon on its inner side. They close on an object that stands on the floor, without reaching
-below it: what lifts it is friction that sticks. The wrist goes up by 10 cm and shakes to and fro. Then everything rests, and statics takes over from
+Silicone fingers hang from a wrist, each with a tendon on its inner side. They close on an object that stands on the floor (the barrel is a mesh of triangles), without
+reaching below it: what lifts it is friction that sticks. The wrist goes up by 10 cm and shakes to and fro. Then everything rests, and statics takes over from
 the motion with what the contacts remember: an equilibrium in which the forces of the fingers on the object are its weight, and from which nothing creeps.
 Without friction the object stays on the floor.
 """
@@ -12,14 +12,24 @@ import pliant as pl
 from pliant import gallery
 from pliant.viz.style import legend, panels
 
-OBJECTS = {"ball": (pl.Sphere(0.03), 3), "box": (pl.Box(0.05, 0.05, 0.06), 4)}  # shapes, fingers
+
+def barrel(sides: int = 16, rings: int = 9) -> pl.Mesh:
+    """A barrel 6 cm high, as a mesh of triangles."""
+    z, angle = np.linspace(-0.03, 0.03, rings), 2 * np.pi * np.arange(sides) / sides
+    r = 0.022 + 0.006 * np.cos(np.pi * z / 0.06)
+    side = [(a * np.cos(b), a * np.sin(b), c) for a, c in zip(r, z) for b in angle]
+    k, turn = np.arange(sides), (np.arange(sides) + 1) % sides
+    faces = [np.column_stack([k + i, turn + i, turn + i + sides]) for i in sides * np.arange(rings - 1)]
+    faces += [np.column_stack([k + i, turn + i + sides, k + i + sides]) for i in sides * np.arange(rings - 1)]
+    n, top = len(side), sides * (rings - 1)
+    ends = [np.column_stack([turn, k, 0 * k + n]), np.column_stack([k + top, turn + top, 0 * k + n + 1])]
+    return pl.Mesh([*side, (0, 0, -0.03), (0, 0, 0.03)], np.vstack(faces + ends))
+
+
+OBJECTS = {"ball": (pl.Sphere(0.03), 3), "barrel": (barrel(), 4)}  # shapes, fingers
 MASS, TENSION, RISE = 0.1, 15.0, 0.1  # kg, N, m
-LENGTH, THICK, AWAY, LEVER = (
-    0.1,
-    0.01,
-    0.044,
-    0.008,
-)  # of the fingers, their distance from the middle, of the tendons from their axes [m]
+# of the fingers: length, radius, distance from the middle, of the tendons from their axes [m]
+LENGTH, THICK, AWAY, LEVER = 0.1, 0.01, 0.044, 0.008
 FRICTION = 0.6
 RUBBER = pl.Material(young=2e6, poisson=0.45, density=1100, viscosity=2e4)
 
@@ -35,7 +45,6 @@ def build(name: str, friction: float = FRICTION) -> pl.System:
     robot.add_motion("lift", mast)
     robot.add_motion("shake", wrist)
     thing = robot.add_body("object", offset=(0, 0, 0.03), joint=pl.Free(), shape=shape, mass=MASS)
-    robot.add_obstacle("surface", shape, parent=thing)
     robot.add_obstacle("floor", pl.HalfSpace())
     robot.add_contact("stand", thing, "floor", stiffness=1e5, damping=5.0, friction=0.5)
     for k in range(fingers):
@@ -45,7 +54,7 @@ def build(name: str, friction: float = FRICTION) -> pl.System:
             strains=pl.Strains(bending=3, torsion=1), points=16,
         )  # fmt: skip
         robot.add_tendon(f"tendon {k}", finger, z=-LEVER)
-        robot.add_contact(f"grip {k}", finger, "surface", stiffness=3e4, damping=5.0, friction=friction)
+        robot.add_contact(f"grip {k}", finger, thing, stiffness=3e4, damping=5.0, friction=friction)
     return robot.compile()
 
 
@@ -55,10 +64,6 @@ def smooth(x: float) -> float:
     return x * x * (3 - 2 * x)
 
 
-def lift(t: float) -> float:
-    return RISE * smooth((t - 0.6) / 0.6)
-
-
 def shake(t: float) -> float:
     return 0.005 * np.sin(4 * np.pi * (t - 1.4)) * smooth((t - 1.4) / 0.2) * smooth((2.6 - t) / 0.2)
 
@@ -66,7 +71,7 @@ def shake(t: float) -> float:
 def grasp(system: pl.System, duration: float = 3.5) -> pl.Result:
     """Close within 0.5 s, lift, shake, rest."""
     tensions = {name: lambda t: TENSION * smooth(t / 0.5) for name in system.input_names}
-    motion = {"lift": lift, "shake": shake}
+    motion = {"lift": lambda t: RISE * smooth((t - 0.6) / 0.6), "shake": shake}
     return pl.simulate(
         system, duration, u=tensions, motion=motion, breaks=[0.5, 0.6, 1.2, 1.4, 1.6, 2.4, 2.6], output=0.01
     )
@@ -106,11 +111,11 @@ def main(figures_dir: str | None = None) -> None:
         run = grasp(build(name))
         held = rest(run)
         x = run.positions("object")
-        pinch = held.contacts.normal_force[[part == "surface" for part in held.contacts.other]].sum()
+        pinch = held.contacts.normal_force.sum()
         print(f"{run}\n{held}")
         print(f"{name}: lifted by {1e3 * (x[-1, 2] - x[0, 2]):.3f} mm; the fingers press with {pinch:.2f} N in all")
-        print(f"  they carry {held.contacts.force_on('surface')[2]:.9f} N of {MASS * 9.81:.9f} N")
-        print(f"  in 5 s it creeps by {1e9 * hold(held):.3g} nm")
+        carried = held.contacts.force_on("object")[2]
+        print(f"  they carry {carried:.9f} N of {MASS * 9.81:.9f} N; in 5 s it creeps by {1e9 * hold(held):.3g} nm")
         loose = grasp(build(name, friction=0.0)).positions("object")[-1, 2]
         print(f"  without friction it is left at {1e3 * loose:.1f} mm")
     gallery.save(figures_dir, figures, run)
@@ -131,7 +136,7 @@ def check() -> None:
         assert held.success, held.message
         assert held.stability == "stable"
         assert np.abs(system.pose("object", held.q)[:3, 3] - x[-1]).max() < 1e-5
-        np.testing.assert_allclose(held.contacts.force_on("surface"), [0, 0, MASS * 9.81], atol=1e-8)
+        np.testing.assert_allclose(held.contacts.force_on("object"), [0, 0, MASS * 9.81], atol=1e-8)
         contacts = held.contacts
         ratio = np.linalg.norm(contacts.friction, axis=1) / contacts.normal_force
         assert 0 < ratio.max() <= FRICTION * (1 + 1e-12)

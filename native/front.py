@@ -32,7 +32,7 @@ WORD = ir.IntType(64)
 # What object code may leave to the C library and to machine_code.c. Anything else (memory, exceptions, Python) is no matter for a kernel.
 ALLOWED = re.compile(
     r"llvm\..*|mem(set|cpy|move)|a?(sin|cos|tan)h?|atan2|sincos|exp|exp2|expm1|log|log2|log10|log1p|pow|fmod|hypot|cbrt|nextafter|"
-    r"floor|ceil|trunc|rint|copysign|fma|erf|sqrt|ldexp|frexp|numba_attempt_nocopy_reshape|numba_nextafter|NRT_MemInfo_call_dtor"
+    r"floor|ceil|trunc|rint|copysign|fma|erf|sqrt|ldexp|frexp|numba_attempt_nocopy_reshape|numba_cpow|numba_nextafter|NRT_MemInfo_call_dtor"
 )
 
 

@@ -46,6 +46,28 @@ int numba_attempt_nocopy_reshape(intptr_t nd, const intptr_t *dims, const intptr
     return 1;
 }
 
+/* A complex power x^p, in polar form: |x|^Re p e^(-Im p arg x) at the angle Re p arg x + Im p log |x|. */
+void numba_cpow(const double *x, const double *p, double *out)
+{
+    if (p[0] == 0.0 && p[1] == 0.0) {
+        out[0] = 1.0;
+        out[1] = 0.0;
+        return;
+    }
+    if (x[0] == 0.0 && x[1] == 0.0) {
+        out[0] = out[1] = p[1] != 0.0 || p[0] < 0.0 ? NAN : 0.0;
+        return;
+    }
+    double size = hypot(x[0], x[1]), angle = atan2(x[1], x[0]);
+    double length = pow(size, p[0]), turn = p[0] * angle;
+    if (p[1] != 0.0) {
+        length *= exp(-p[1] * angle);
+        turn += p[1] * log(size);
+    }
+    out[0] = length * cos(turn);
+    out[1] = length * sin(turn);
+}
+
 double numba_nextafter(double x, double towards) { return nextafter(x, towards); }
 
 /* Arrays of kernels own no memory, so nothing is ever released. */
