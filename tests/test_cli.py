@@ -258,7 +258,7 @@ def test_warm_up_accounts_for_every_part(capsys):
         return
     assert main(["warm-up", "--json"]) == 0
     done = out(capsys)["parts"]
-    assert {"engine.run", "loads.contact.contacts", "program.evaluate_rows"} <= set(done)
+    assert {"engine.run", "loads.contact_unit.contacts", "program.evaluate_rows"} <= set(done)
     waiting = [name for name, how in done.items() if how == "compiled when called"]
     assert waiting == ["recursion.dynamics.inverse_dynamics"]
     allowed = {"machine code"} if _native.LEVEL else {"compiled now", "compiled before"}

@@ -163,14 +163,14 @@ def test_expected_times_count_what_is_new(monkeypatch):
     """The engine takes longest; what shares its functions less after it than alone."""
     from pliant import _progress
     from pliant.kernels import engine
-    from pliant.kernels.loads import contact
+    from pliant.kernels.loads import contact_unit
     from pliant.kernels.recursion import kinematics
 
     def seconds(*functions) -> list[float]:
         monkeypatch.setattr(_progress, "_SEEN", set())
         return [_progress.expected_seconds(function) for function in functions]
 
-    plain = [getattr(f, "py_func", f) for f in (engine.run, kinematics.compute_totals)] + [contact.contacts.source]
+    plain = [getattr(f, "py_func", f) for f in (engine.run, kinematics.compute_totals)] + [contact_unit.contacts.source]
     alone = [seconds(function)[0] for function in plain]
     together = seconds(*plain)
     assert alone[0] == together[0] > 20.0

@@ -269,7 +269,7 @@ def test_an_edited_source_is_believed_and_nothing_else_is_compiled_for_it(own):
     reasons = json.loads(run(own, WHICH))
     changed = {name: why for name, why in reasons.items() if "changed" in why}
     assert changed == {"loads.magnets.magnetic_fields": "changed since: kernels/loads/magnets.py"}
-    assert reasons["engine.run"] == reasons["loads.contact.contacts"] == ""
+    assert reasons["engine.run"] == reasons["loads.contact_unit.contacts"] == ""
 
     manifold = own / "pliant" / "kernels" / "algebra" / "manifold.py"
     text = manifold.read_text()

@@ -531,7 +531,7 @@ BAD = {
         V,
         r"body 'b': an Inertia holds mass.*leave out mass",
     ),
-    "shape a word": (body(shape="sphere", mass=1.0), T, r"body 'b': shape = 'sphere' must be a Box, Cylinder"),
+    "shape a word": (body(shape="sphere", mass=1.0), T, r"body 'b': shape = 'sphere' must be a Box, Capsule, Cylinder"),
     "com a pair": (body(mass=1.0, com=(1, 2)), V, r"body 'b': com has shape \(2,\).*body frame, in metres"),
     # questions to a system
     "q short": (

@@ -272,8 +272,8 @@ def linearize(
     >>> bool(abs(linear.a).max() < 1e-6)  # at rest
     True
     """
-    refuse_memory(system, "linearize")
     q, velocity, inputs, forces = _state(system, state, v, u, tau)
+    refuse_memory(system, "linearize")
     n, memory = system.nv, _memory(system, state)
     if memory is not None and np.any(velocity):
         raise ValueError(
@@ -330,8 +330,8 @@ def modes(
     >>> print(modes.frequencies.round(2), "Hz", modes.damping_ratios.round(2))
     [1.14 1.23] Hz [0.07 0.06]
     """
-    refuse_memory(system, "modes")
     q, inputs, forces, given = at_rest(system, state, u, tau)
+    refuse_memory(system, "modes")
     K, D = stiffness_at(system, q, inputs, forces, given)
     M = system.mass_matrix(q)
     Z = free_directions(system, system.closure(q)[1] if len(system.loop_rows) else None)
@@ -423,9 +423,9 @@ def static_jacobian(
     8.9 mm upwards per newton
     """
     choice("reference", reference, ("body", "world"))
+    q, inputs, forces, given = at_rest(system, state, u, tau)
     if not _is_solved(system, state):
         refuse_memory(system, "static_jacobian of coordinates")
-    q, inputs, forces, given = at_rest(system, state, u, tau)
     given = strained(system, state, q, inputs, given)
     v = np.zeros(system.nv)
     K = residual_tangent(system, (q, v, v, inputs, forces), (1.0, 0.0, 0.0), given)

@@ -413,7 +413,7 @@ def rod_laws(task, t, work, laws, space, q, v, u, out):
 unpack_laws, unpack_law_space = unpacker(Laws), unpacker(LawSpace)
 
 
-@kernel
+@kernel("i1 f1 f1 n n f1 f1 f1 f1 f3")
 def law_forces(ints, floats, buffer, own, spare, q, v, u, force, tangents):
     """What rods with laws have by themselves: generalised forces (nv,), added, and if it is not empty their derivatives by q and v (2, nv, nv), added.
 
@@ -429,7 +429,7 @@ def law_forces(ints, floats, buffer, own, spare, q, v, u, force, tangents):
     return energy
 
 
-@kernel
+@kernel("i1 f1 f1 n f2 f2")
 def point_stress(ints, floats, buffer, spare, strain, out):
     """Stress (m, 6) at rest of a rod alone, whose tables come first, at its points with the strain ξ − ξ* (m, 6), and the energy there, out (m, 7).
 
