@@ -57,7 +57,7 @@ class Gas(Load):
     -----
     The volume is ``∫ A |σ + κ×d + d′|``, the force ``(p − ambient) ∂V/∂q``. The amount of gas is an internal variable of implicit steps, in
     `Result.memory` as pressure × volume beyond the first filling [J]; statics keep it, but for a valve, behind which pressures have become equal. The gas has no mass and
-    no temperature of its own. Error control sees it by what it does to the motion: where the robot hardly moves while a chamber fills, give `max_step`. Above a ratio of pressures of 0.999 the flow through a valve that chokes is linear in their difference.
+    no temperature of its own. Error control sees it by what it does to the motion: where the robot hardly moves while a chamber fills, give `max_step` (the result warns where steps are coarse for the gas). Above a ratio of pressures of 0.999 the flow through a valve that chokes is linear in their difference.
 
     Examples
     --------

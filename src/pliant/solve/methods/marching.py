@@ -28,6 +28,7 @@ from ...system.dynamics import step_storage
 from ..closure import constrained_acceleration
 from ..interpolate import as_told
 from .controlled import ControlledStages, next_break, refuse_period
+from .flows import Flows
 from .integrator import Integrator, Problem, Steps, frequencies
 from .tableau import Tableau
 
@@ -55,11 +56,14 @@ class Marching(Integrator):
     ROOM = 64  # steps in one batch
     FINEST = 4096  # parts of a constant step
     _control: ControlledStages | None = None
+    _flows: Flows | None = None
     _sampled = False  # whether the controller has sampled where the run begins
     _going_on = False
 
     def __init__(self, problem: Problem, tableau: Tableau) -> None:
         self.problem, self.system, self.tableau = problem, problem.system, tableau
+        if self.system.supplied:
+            self._flows = Flows(self.system)
         self.name = tableau.name
         self.drive, self.motion = problem.drive, problem.motion
         self.statistics, self.clock = problem.statistics, problem.clock
@@ -494,6 +498,8 @@ class Marching(Integrator):
                 f"Contact may have been stepped over: from t = {self._p[slots.MARCH_LEAP_T]:.6g} s on, points move by up to {leap:.3g} m in one step, "
                 f"which is more than the thinnest obstacle ({self._p[slots.MARCH_THIN]:.3g} m). Use a smaller max_step."
             )
+        if self._flows is not None and self._flows.coarse:
+            out.append(self._flows.warning)
         often = self._explicit > max(0.5 * self.statistics.steps, self.MANY) and not self.drive.feedback
         if often and not self._touches():
             out.append(
@@ -536,7 +542,10 @@ class Marching(Integrator):
         if self._damped and steps:  # the step began with another acceleration
             begin = begin._replace(a=tape.past[:1].copy())
             self._damped = False
-        return Steps(*(np.concatenate(pair) for pair in zip(begin, ends)))
+        rows = Steps(*(np.concatenate(pair) for pair in zip(begin, ends)))
+        if self._flows is not None:
+            self._flows.look(rows.t, rows.memory)
+        return rows
 
     @property
     def taken(self) -> Steps:
