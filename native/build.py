@@ -106,4 +106,4 @@ def _write_header(place: Path, levels: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    print(*build(), sep="\n")
+    print(build().include)
