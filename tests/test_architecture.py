@@ -145,10 +145,14 @@ ROOMS = (
     "solve",
     "analysis",
     "gradients",
+    "control",
+    "estimation",
+    "identification",
     "io",
     "many",
     "viz",
     "papers",
+    "gym",
     "cli",
 )
 

@@ -1,0 +1,1 @@
+"""Laws of feedback by name, each with what it assumes."""

@@ -1,0 +1,1 @@
+"""Optimal control on the steps of a rollout."""
