@@ -80,6 +80,12 @@ class Memory:
         return self
 
     @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All that jobs write: who copies them can go back."""
+        space = self.space
+        return self._plan, self._floats, self.p, self._S, space.pivot, space.packed[2]
+
+    @property
     def _shape(self) -> tuple[int, ...]:
         """Stages, nq, nv, nu, tendons, rows of loops."""
         system = self.system

@@ -72,7 +72,7 @@ class Plan:
     q: Array
     v: Array
     z: Array  # (nz,) what loads remember at the start
-    motion: Mapping[str, Any] | None
+    motion: Mapping[str, Any] | MotionSet | None
     tolerance: float
     subdivide: bool
     spare: Memory | None = None  # that nobody needs any more, see `Memory.renewed`
@@ -113,7 +113,8 @@ class Plan:
         record.inputs[:, :, :nu] = (self.stage_weights() @ self.schedule.coefficients(self.U)).reshape(n, s, nu)
         record.inputs[:, :, nu:] = self._tau_at(self.outer_step())[:, None]
         record.begin_q[:], record.begin_v[:], record.memory[0] = self.q, self.v, self.z
-        motion = MotionSet(system, self.motion, self.q, float(self.times[0]))
+        known = self.motion
+        motion = known if isinstance(known, MotionSet) else MotionSet(system, known, self.q, float(self.times[0]))
         motion.joints_at(float(self.times[0]), record.begin_q, record.begin_v, np.zeros(system.nv))
         if motion.active:
             times, _ends = self.stage_times()

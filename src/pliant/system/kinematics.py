@@ -23,7 +23,18 @@ from .arguments import checked_rows
 if TYPE_CHECKING:
     from .core import Array, Core, FrameLike, Reference
 
-__all__ = ["acceleration", "frame_columns", "jacobian", "jacobian_rate", "points", "pose", "rod_motion", "twist"]
+__all__ = [
+    "acceleration",
+    "extent",
+    "frame_columns",
+    "jacobian",
+    "jacobian_rate",
+    "points",
+    "pose",
+    "rod_motion",
+    "step_ends",
+    "twist",
+]
 
 Probe = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]  # steps, partial steps, basis values
 _NONE = np.zeros((0, 0))  # for states at rest, and for what is not wanted
@@ -69,6 +80,19 @@ def fill_jacobians(system: Core, frame: FrameLike, q: Array, *, world: bool, out
     """Jacobians (m, 6, nv) of a frame in configurations (m, nq) that were checked, into an array that is there."""
     with system.borrow() as space:
         kernels.frame_jacobians(*space.packed, q, *system.place(frame), world, out)
+
+
+def step_ends(system: Core, q: Array) -> Array:
+    """Positions [m] of the ends of all steps of joints and rods, (steps, 3)."""
+    found = np.empty((len(system.tables.step) + 1, 12))
+    with system.borrow() as space:
+        kernels.step_poses(*space.packed, q, found)
+    return found[:-1, 9:]
+
+
+def extent(system: Core) -> float:
+    """Extent [m] of the robot in its neutral configuration: the diagonal of the box around the ends of all steps; 0 for a point."""
+    return float(np.linalg.norm(np.ptp(step_ends(system, system.neutral()), axis=0)))
 
 
 def pose(system: Core, frame: FrameLike, q: ArrayLike) -> Array:

@@ -16,7 +16,6 @@ from ..._call import PROTOTYPE
 from ...kernels import engine, slots
 from ...kernels.packing import pack, view_of
 from ...kernels.program import assemble
-from ...kernels.recursion import kinematics
 from ...kernels.solve import tape as kernel_tape
 from ...kernels.solve.march import SAMPLE
 from ...kernels.solve.momentum import KICK_WIDTH
@@ -25,6 +24,7 @@ from ...kernels.solve.stages import FEEDBACK, WITH_LAW
 from ...kernels.solve.tape import Tape
 from ...system import Given, LinearSolver, System
 from ...system.dynamics import step_storage
+from ...system.kinematics import extent
 from ..closure import constrained_acceleration
 from ..interpolate import as_told
 from .controlled import ControlledStages, next_break, refuse_period
@@ -195,7 +195,7 @@ class Marching(Integrator):
             slots.MARCH_LARGEST: duration / self.LEAST if steps.largest is None else min(steps.largest, duration),
             slots.MARCH_CONSTANT: steps.constant or 0.0,
             slots.MARCH_FORCES: 1e-7 if constant else 0.1 * problem.rtol,
-            slots.MARCH_SIZE: _size(self.system),
+            slots.MARCH_SIZE: extent(self.system),
             slots.MARCH_ORDER: self.tableau.embedded + 1,
             slots.MARCH_FILTER: self.tableau.filtered,
             slots.MARCH_GAMMA: self.tableau.gamma,
@@ -574,12 +574,3 @@ def _thinnest(system: System) -> float:
     distances = (o.shape.distance() for o in system.robot.obstacles.values() if not o.inside)
     thinnest = min((d.thickness for d in distances if d is not None), default=np.inf)
     return thinnest if np.isfinite(thinnest) else 0.0
-
-
-def _size(system: System) -> float:
-    """Extent [m] of the robot in its neutral configuration: the diagonal of the box around the ends of all steps; 0 for a point."""
-    with system.borrow() as space:
-        pose = np.empty((len(system.tables.step) + 1, 12))
-        kinematics.step_poses(*space.packed, system.neutral(), pose)
-    places = pose[:-1, 9:]
-    return float(np.linalg.norm(np.ptp(places, axis=0)))
