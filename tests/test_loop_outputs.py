@@ -5,7 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.viz.geometry import build_scene
-from pliant.viz.studio import _prescribed_ranges
+from pliant.viz.ranges import prescribed_ranges
 
 
 def lift() -> pl.Robot:
@@ -85,7 +85,7 @@ def test_pictures(run):
     system = run.system
     scene = build_scene(system)
     assert "guide" in [solid.name for solid in scene.solids if solid.kind == "loop"]
-    assert _prescribed_ranges(system, scene.size) == {"up": (-0.5 * scene.size, 0.5 * scene.size)}
+    assert prescribed_ranges(system, scene.size) == {"up": (-0.5 * scene.size, 0.5 * scene.size)}
 
 
 def test_pictures_of_every_restraint():

@@ -3,7 +3,9 @@
 import pickle
 import re
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -473,6 +475,8 @@ def test_the_live_page_opens_plays_and_closes(run, capsys):
     pytest.importorskip("viser")
     with run.view(port=8341, color="curvature") as viewer:
         assert viewer.address in capsys.readouterr().out
+        assert viewer.playback.playing  # as a saved page does
+        viewer.playback.play(False)
         before = viewer.stage.bands[0].pieces[-1][0].vertices.copy()
         viewer.playback.seek(0.5)
         assert np.abs(viewer.stage.bands[0].pieces[-1][0].vertices - before).max() > 1e-4
@@ -538,6 +542,114 @@ def test_the_studio_solves_statics_and_releases():
         np.testing.assert_allclose(studio.rest.q, system.neutral(), atol=1e-9)
         assert np.abs(start).max() > 1e-3
     np.testing.assert_allclose(system.gravity, [0, 0, -9.81])  # the page has a copy of its own
+
+
+def test_labels_after_a_release_are_true():
+    pytest.importorskip("viser")
+    with pl.studio(studio_robot(), ranges={"cable": (0, 3)}, port=8344) as studio:
+        studio.set(cable=2.0)
+        assert studio.solved.wait(20)
+        studio.duration.value = 0.2
+        studio.release()
+        assert studio.inputs() == {"cable": 0.0, "push": 0.0}
+        time.sleep(0.3)
+        assert len(studio.stage.recording.t) > 5  # what was let go is still shown
+        assert studio.traces._bend.data[1].max() > 0
+
+
+def test_the_studio_moves_in_real_time():
+    """Inputs, gravity and a modulus change while it swings; what is recorded becomes a page."""
+    pytest.importorskip("viser")
+    with pl.studio(studio_robot(), ranges={"cable": (0, 3)}, port=8345) as studio:
+        sent = []
+        studio.server.send_file_download = lambda name, content: sent.append((name, len(content)))
+        start = studio.rest.q.copy()
+        studio.live(True)
+        assert studio.live_button.label == "Stop"
+        assert studio.record_button.visible
+        studio.record()
+        studio.sliders["cable"].value = 2.0
+        deadline = time.monotonic() + 20
+        while studio.swing.sim.t < 0.3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        moving = studio.swing.sim
+        assert np.abs(moving.q - start).max() > 1e-3
+        assert moving.u[0] == 2.0
+        studio.weight.value = 0.0
+        studio.change({"arm.young": 5e6})
+        assert studio.solved.wait(20)
+        before = studio.swing.sim.t
+        while studio.swing.sim.system is moving.system and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert studio.swing.sim.system.parameters["arm.young"] == 5e6
+        assert not studio.swing.sim.system.gravity.any()
+        assert studio.swing.sim.t >= before  # it goes on
+        studio.record()
+        assert sent[0][0].endswith(".html")
+        assert sent[0][1] > 1000
+        studio.live(False)
+        assert studio.solved.wait(20)
+        exact = pl.solve_statics(studio.system, {"cable": 2.0})
+        np.testing.assert_allclose(studio.rest.q, exact.q, atol=1e-6)
+
+
+def test_the_studio_changes_the_design_and_opens_another_robot():
+    pytest.importorskip("viser")
+    with pl.studio(studio_robot(), ranges={"cable": (0, 3)}, port=8346) as studio:
+        wide = np.ptp(studio.stage.tubes[0].vertices[:, 1])
+        studio.change({"arm.radius": 0.02})
+        assert studio.solved.wait(20)
+        assert np.ptp(studio.stage.tubes[0].vertices[:, 1]) == pytest.approx(2 * wide, rel=1e-3)
+        studio.change()
+        assert studio.solved.wait(20)
+        assert np.ptp(studio.stage.tubes[0].vertices[:, 1]) == pytest.approx(wide, rel=1e-3)
+        upload = SimpleNamespace(target=SimpleNamespace(value=SimpleNamespace(name="x.yaml", content=b"name: [")))
+        studio._upload(upload)
+        assert "x.yaml cannot be opened" in studio.report.content
+        upload.target.value.content = pl.io.starter_text().encode()
+        studio._upload(upload)
+        assert studio.system.name == pl.load_model(pl.io.starter_text()).robot.name
+        assert set(studio.sliders) == set(studio.system.input_names)
+
+
+def test_limits_of_motors_and_stops_limit_sliders():
+    from pliant.viz.ranges import checked_ranges
+
+    robot = pl.Robot("limits")
+    for name in ("torque", "servo"):
+        robot.add_body(name, joint=pl.Revolute("z", stiffness=1.0), mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
+    robot.add_motor("pull", "torque", limit=0.3)
+    robot.add_motor("turn", "servo", control="position", kp=1.0)
+    robot.add_stop("end", "servo", lower=-0.2, upper=0.5, stiffness=100.0)
+    ranges = checked_ranges(robot.compile(), 1.0, None)
+    assert ranges["pull"] == (-0.3, 0.3)
+    assert ranges["turn"] == (-0.2, 0.5)
+
+
+def test_the_robot_is_framed_beside_the_panel(run):
+    """Every corner of the box around the motion is seen, in the free part, whatever the shape of the window."""
+    from pliant.viz.framing import FOV, framed, free_part
+    from pliant.viz.recording import record_result
+
+    recording = record_result(run, frames=20)
+    low, high = recording.bounds
+    corners = np.stack(np.meshgrid(*zip(low, high)), axis=-1).reshape(-1, 3)
+    for width, height in ((1280, 800), (820, 700), (700, 700), (420, 750), (2000, 500)):
+        camera = framed(recording, width, height)
+        ahead = camera.target - camera.position
+        ahead /= np.linalg.norm(ahead)
+        right = np.cross(ahead, camera.up)
+        right /= np.linalg.norm(right)
+        over = np.cross(right, ahead)
+        x = corners - camera.position
+        depth = x @ ahead
+        pixel = height / 2 / np.tan(FOV / 2)
+        across, above = pixel * (x @ right) / depth, pixel * (x @ over) / depth
+        wide, tall, dx, dy = free_part(width, height)
+        assert depth.min() > 0
+        assert np.abs(across - dx).max() <= wide / 2
+        assert np.abs(above - dy).max() <= tall / 2
+        assert max(np.ptp(across) / wide, np.ptp(above) / tall) > 0.4  # and it is not far away
 
 
 def test_the_studio_moves_what_is_prescribed():

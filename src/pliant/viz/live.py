@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..model.validate import choice, integer
+from .framing import Framing
 from .gate import check_host, guarded, warn_if_open
 from .html import write_html
 from .recording import FIELDS, Recording
@@ -152,11 +153,12 @@ class Playback:
             if not self.playing:
                 continue
             t = self.time + passed * SPEEDS[self.speed.value]
-            if t >= self.duration:
-                if self.loop.value:
-                    t %= self.duration
+            duration = self.duration  # another recording may be put in meanwhile
+            if t >= duration:
+                if self.loop.value and duration > 0:
+                    t %= duration
                 else:
-                    t = self.duration
+                    t = duration
                     self.play(False)
             self.seek(t)
 
@@ -202,10 +204,13 @@ class Viewer:
         self._lock = threading.RLock()
         self.stage = Stage(self.server, recording)
         self.stage.switches.color = color
+        self.framing = Framing(self.server, recording)
         self.playback = Playback(self.server, self.stage, self._lock, visible=len(recording.t) > 1)
         add_switches(self.server, self.stage, self._lock)
         self.stage.apply()
+        self.framing.add_button()
         self.server.gui.add_button("Save as HTML").on_click(self._download)
+        self.playback.play(True)  # as a saved page does
         print(f"{recording.scene.name}: look at {self.address}" + (" (Ctrl-C ends)" if blocking else ""), flush=True)
         if blocking:
             self.wait()

@@ -79,9 +79,13 @@ class _Bands:
             )
             self.pieces.append((node, used, slice(cuts[k], cuts[k + 1] + 1)))
 
-    def show(self, on: bool) -> None:
+    def show(self, on: bool, opacity: float | None) -> None:
         for node, _used, _stations in self.pieces:
-            node.visible = on
+            node.visible, node.opacity = on, opacity
+
+    def remove(self) -> None:
+        for node, _used, _stations in self.pieces:
+            node.remove()
 
     def update(self, vertices: Array, colors: NDArray[np.uint8]) -> None:
         for node, used, stations in self.pieces:
@@ -116,18 +120,8 @@ class Stage:
         scene, server, recording = self.scene, self.server, self.recording
         low, high = recording.bounds
         radius = max(float(np.linalg.norm(high - low)) / 2, 1e-6)
-        up, side = scene.up, side_direction(scene.up)
-        centre = (low + high) / 2
+        up, centre = scene.up, (low + high) / 2
         server.scene.set_up_direction(tuple(up))
-        view = 0.45 * side - np.cross(up, side) + 0.42 * up
-        view /= np.linalg.norm(view)
-        target = centre + 0.45 * radius * np.cross(up, view)  # to the left of the buttons
-        server.initial_camera.position = tuple(target + 3.6 * radius * view)
-        server.initial_camera.look_at = tuple(target)
-        server.initial_camera.up = tuple(up)
-        server.initial_camera.fov = float(np.radians(35))
-        server.initial_camera.near = 0.01 * radius
-        server.initial_camera.far = 100 * radius
         if not scene.has_floor:
             cell = grid_cell(radius)
             server.scene.add_grid(
@@ -223,6 +217,16 @@ class Stage:
         self.frame = 0
         self.apply()
 
+    def rebuild(self, recording: Recording) -> None:
+        """Show a scene of other sizes: the same robot with other parameters."""
+        self.recording, self.scene, self.frame = recording, recording.scene, 0
+        with self.server.atomic():
+            for band in self.bands:
+                band.remove()
+            self.bands = []
+            self._robot()  # nodes of the same names take the places of the old ones
+        self.apply()
+
     def apply(self) -> None:
         """Show and hide what the switches say, then draw."""
         on = self.switches
@@ -232,10 +236,9 @@ class Stage:
                 share = max(BANDS // max(len(self.scene.tubes), 1), 3)
                 self.bands = [_Bands(self.server, tube, share) for tube in self.scene.tubes]
             for band in self.bands:
-                band.show(colored)
+                band.show(colored, 0.55 if on.see_through else None)
             for node in self.tubes:
-                node.visible = not colored
-                node.opacity = 0.55 if on.see_through else None
+                node.visible, node.opacity = not colored, 0.55 if on.see_through else None
             for node in self.lines:
                 node.visible = on.tendons
             for node in self.trails:
