@@ -323,13 +323,15 @@ def test_a_viewer_draws_what_acts():
 def test_arrows_of_pages(run, tmp_path):
     recording = record_result(run)
     header, arrays = decode_html(write_html(recording, tmp_path / "run.html"))
-    start, data = arrays["contact.start"], arrays["contact.data"].reshape(-1, 6)
+    start, data = arrays["contact.start"], arrays["contact.data"].reshape(-1, 9)
     k = len(recording.t) // 4  # it still slides
     exact = run.contacts(float(recording.t[k]))
     drawn = data[start[k] : start[k + 1]]
     np.testing.assert_allclose(drawn[:, :3], exact.point, atol=1e-6)
-    np.testing.assert_allclose(drawn[:, 3:], recording.contact_scale * exact.force, rtol=1e-5, atol=1e-7)
-    assert np.any(np.abs(drawn[:, 3]) > 1e-3)  # friction is part of it
+    normal = recording.contact_scale * (exact.force - exact.friction)
+    np.testing.assert_allclose(drawn[:, 3:6], normal, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(drawn[:, 6:], recording.contact_scale * exact.friction, rtol=1e-5, atol=1e-7)
+    assert np.any(np.abs(drawn[:, 6]) > 1e-3)
     assert header["contacts"] == 4
     json.dumps(header)
 

@@ -300,10 +300,28 @@ def test_fields_are_strains_and_their_energy(full):
     np.testing.assert_allclose(energy, full.elastic_energy(q), rtol=2e-3)
 
 
+def test_dipoles_and_currents_are_drawn():
+    robot = rod_robot(pl.Circle(0.01), length=0.3)
+    robot.set_fluid(density=1000, current=(0, 0.5, 0))
+    robot.add_hydrodynamics("arm", pl.Hydrodynamics.circular(cx=0.01, cy=1.1, cz=1.1))
+    robot.add_magnet("magnet", "arm.tip", moment=(0, 0, 2.0))
+    system = robot.compile()
+    scene = build_scene(system)
+    kinds = {arrow.name: arrow for arrow in scene.arrows}
+    assert kinds["current"].kind == "current"
+    np.testing.assert_allclose(kinds["current"].value(scene.poses(system.neutral()), np.zeros(system.nu)), [0, 0.5, 0])
+    q = 0.5 + system.neutral()
+    poses = scene.poses(q)
+    tip = system.pose("arm.tip", q)
+    np.testing.assert_allclose(kinds["magnet"].value(poses, np.zeros(system.nu)), 2.0 * tip[:3, 2], atol=1e-12)
+
+
 def test_color_scale():
     assert field_range(np.array([-1.0, 1.0, 0.5] * 100)) == (-1.0, 1.0)
     low, high = field_range(np.zeros(5))
     assert low < high
+    assert field_range(np.linspace(0.0131, 7.83, 500)) == (0.0, 8.0)  # round numbers in the legend
+    assert field_range(np.linspace(-0.93, 1.17, 500)) == pytest.approx((-1.2, 1.2))
     assert grid_cell(0.4) == pytest.approx(0.1)
     assert grid_cell(1000) == pytest.approx(200)
 

@@ -10,9 +10,13 @@ __all__ = [
     "BODY",
     "CABLES",
     "CONTACT",
+    "CURRENT",
+    "DIPOLE",
     "FIELD",
     "FORCE",
+    "FRICTION",
     "GRAVITY",
+    "LOADS",
     "LOOP",
     "MOMENT",
     "OBSTACLE",
@@ -44,7 +48,12 @@ MOMENT: Color = (150, 84, 190)
 FIELD: Color = (40, 120, 210)
 GRAVITY: Color = (112, 118, 130)
 CONTACT: Color = (220, 30, 60)
+FRICTION: Color = (245, 160, 60)
+DIPOLE: Color = (200, 60, 160)
+CURRENT: Color = (60, 170, 200)
 TRAIL: Color = (60, 66, 78)
+LOADS: dict[str, Color] = {"force": FORCE, "moment": MOMENT, "field": FIELD, "dipole": DIPOLE, "current": CURRENT}
+"""Arrows, by kind."""
 AXES: tuple[Color, ...] = ((214, 64, 58), (74, 160, 78), (58, 108, 204))
 SCALE: tuple[Color, ...] = (
     (42, 60, 140),

@@ -114,7 +114,9 @@ class Framing:
 
     def _connected(self, client: Any) -> None:
         client.camera.on_update(lambda _camera: self._shaped(client))
-        self.fit(client)  # its own camera tells that it has moved, and is fitted once more: the page may have been too early
+        self.fit(
+            client
+        )  # its own camera tells that it has moved, and is fitted once more: the page may have been too early
 
     def _shaped(self, client: Any) -> None:
         """Fit again if the shape of the window is another one."""

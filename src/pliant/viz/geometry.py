@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..model.actuators import Tendon
 from ..model.links import Body, Frame, Rod
 from ..model.loads import FIELD, DistributedWrench, PointWrench
-from ..model.magnetics import Coil, feels_field
+from ..model.magnetics import Coil, Magnet, feels_field
 from ..model.robot import Robot
 from ..model.routing import Along
 from ..model.shapes import Cylinder, HalfSpace, Sphere, Triangles
@@ -92,13 +92,13 @@ class Triad:
 
 @dataclass(frozen=True, eq=False)
 class Arrow:
-    """A force, moment or field at a place fixed to a pose; its vector is in world axes, or in those of the pose.
+    """A force, moment, field, dipole or current at a place fixed to a pose; its vector is in world axes, or in those of the pose.
 
     Its size is that of the inputs `inputs` (numbers; one scales the vector, three are its components), or constant.
     """
 
     name: str
-    kind: Literal["force", "moment", "field"]
+    kind: Literal["force", "moment", "field", "dipole", "current"]
     pose: int
     offset: Array
     vector: Array
@@ -333,7 +333,33 @@ class _Builder:
         if feels_field(self.robot):
             field = tuple(names.index(axis) for axis in FIELD)
             out.append(Arrow("magnetic field", "field", WORLD, np.zeros(3), np.zeros(3), True, field))
+        return out + self._dipoles() + self._current()
+
+    def _dipoles(self) -> list[Arrow]:
+        """Moments of magnets and dipoles, along rods at a few places."""
+        names, out = self.system.input_names, []
+        for name, dipole in self.robot.dipoles.items():
+            if isinstance(dipole.place, str):
+                X = np.linspace(0.0, 1.0, 5)
+                spots = [(self.station(dipole.place, float(x)), np.eye(4), m) for x, m in zip(X, dipole.at(X))]
+            else:
+                spots = [(*self.place(dipole.place), dipole.at(np.zeros(1))[0])]
+            out += [Arrow(name, "dipole", p, g[:3, 3], g[:3, :3] @ m, False) for p, g, m in spots]
+        for name, source in self.robot.sources.items():
+            if isinstance(source, Magnet):
+                pose, g = self.place(source.frame)
+                inputs = () if source.constant else (names.index(name),)
+                out.append(Arrow(name, "dipole", pose, g[:3, 3], g[:3, :3] @ source.moment, False, inputs))
         return out
+
+    def _current(self) -> list[Arrow]:
+        """A steady current, above the robot."""
+        fluid = self.robot.fluid
+        flow = np.zeros(3) if fluid is None else np.asarray(fluid.current, dtype=float)
+        g = self.system.gravity
+        up = -g / np.linalg.norm(g) if np.any(g) else np.array([0.0, 0.0, 1.0])
+        place = self.system.center_of_mass(self.system.neutral()) + 0.7 * self.size * up
+        return [Arrow("current", "current", WORLD, place, flow, True)] if np.any(flow) else []
 
     def _spread(self, wrench: DistributedWrench) -> list[tuple[int, Array, Array, Array]]:
         X = np.linspace(0.0, 1.0, 9)

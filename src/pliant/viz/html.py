@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._files import write_file
 from ..model.validate import choice
-from .colors import AXES, CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL
+from .colors import AXES, CABLES, CONTACT, FRICTION, GRAVITY, LOADS, SCALE, SLACK, TRAIL
 from .geometry import Scene
 from .names import script_json
 from .recording import FIELDS, Recording
@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-_ARROWS = {"force": FORCE, "moment": MOMENT, "field": FIELD}
 
 
 class _Block:
@@ -102,9 +101,7 @@ def side_direction(up: Array) -> Array:
 
 def grid_cell(radius: float) -> float:
     """A round length for the cells of a ground grid [m]: 1, 2 or 5 times a power of ten."""
-    raw = radius / 4
-    power = 10.0 ** np.floor(np.log10(raw))
-    return float(power * min((1, 2, 5, 10), key=lambda k: abs(np.log(k * power / raw))))
+    return _round_step(radius / 4)
 
 
 def gravity_arrow(recording: Recording) -> tuple[Array, Array] | None:
@@ -119,11 +116,21 @@ def gravity_arrow(recording: Recording) -> tuple[Array, Array] | None:
 
 
 def field_range(values: Array) -> tuple[float, float]:
-    """Ends of the colour scale: nearly all values, symmetric about zero if there are both signs."""
+    """Ends of the colour scale: round numbers around nearly all values, symmetric about zero if there are both signs."""
     low, high = (float(x) for x in np.percentile(values, [0.5, 99.5]))
+    if not high > low:
+        return low, low + 1e-12
+    step = _round_step((high - low) / 20)
+    low, high = step * np.floor(low / step + 1e-9), step * np.ceil(high / step - 1e-9)
     if low < 0 < high and min(-low, high) > 0.2 * max(-low, high):
         low, high = -max(-low, high), max(-low, high)
-    return low, high if high > low else low + 1e-12
+    return float(low), float(high)
+
+
+def _round_step(x: float) -> float:
+    """The nearest of 1, 2, 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(power * min((1, 2, 5, 10), key=lambda k: abs(np.log(k * power / x))))
 
 
 def _seen(recording: Recording) -> list[tuple[int, float]]:
@@ -188,7 +195,11 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
         counts = [len(state) for state in recording.contacts]
         most = max(counts)
         block.add("contact.start", np.concatenate([[0], np.cumsum(counts)]), "u4")
-        arrows = [np.hstack([state.point, recording.contact_scale * state.force]) for state in recording.contacts]
+        scale = recording.contact_scale
+        arrows = [
+            np.hstack([state.point, scale * (state.force - state.friction), scale * state.friction])
+            for state in recording.contacts
+        ]
         block.add("contact.data", np.vstack(arrows), "f4")
     fields = _add_fields(block, recording)
     gravity = gravity_arrow(recording)
@@ -218,12 +229,12 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
         "cables": [{"name": c.name, "radius": c.radius, "color": CABLES[c.kind]} for c in scene.cables],
         "triads": [{"name": t.name, "pose": t.pose, "offset": t.offset.ravel().tolist()} for t in scene.triads],
         "arrows": [
-            {"name": a.name, "pose": a.pose, "offset": a.offset.tolist(), "color": _ARROWS[a.kind]}
-            for a in scene.arrows
+            {"name": a.name, "pose": a.pose, "offset": a.offset.tolist(), "color": LOADS[a.kind]} for a in scene.arrows
         ],
         "gravity": gravity and {"place": gravity[0].tolist(), "vector": gravity[1].tolist(), "color": GRAVITY},
         "contacts": most,
         "contact_color": CONTACT,
+        "friction_color": FRICTION,
         "tips": list(scene.tips),
         "fields": fields,
         "scale": SCALE,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .colors import CABLES, CONTACT, FIELD, FORCE, GRAVITY, MOMENT, SCALE, SLACK, TRAIL, scale_colors
+from .colors import CABLES, CONTACT, FRICTION, GRAVITY, LOADS, SCALE, SLACK, TRAIL, scale_colors
 from .geometry import Scene, Tube
 from .html import field_range, gravity_arrow, grid_cell, quaternions, side_direction
 from .names import node_name
@@ -186,13 +186,14 @@ class Stage:
                 "/frames", unit, np.zeros((n, 3)), axes_length=size, axes_radius=0.035 * size
             )
         self.loads = {}
-        for kind, color in (("force", FORCE), ("moment", MOMENT), ("field", FIELD)):
+        for kind, color in LOADS.items():
             if any(arrow.kind == kind for arrow in scene.arrows):
                 self.loads[kind] = self._arrows(f"/loads/{kind}", np.zeros((1, 2, 3)), color, 0.006)
         self.touch = None
         if scene.system.robot.contacts:
             self.touch = (
                 self._arrows("/contact/force", np.zeros((1, 2, 3)), CONTACT, 0.004),
+                self._arrows("/contact/friction", np.zeros((1, 2, 3)), FRICTION, 0.004),
                 add.add_point_cloud(
                     "/contact/point",
                     np.zeros((1, 3)),
@@ -317,11 +318,13 @@ class Stage:
                     rows.append([start, start + vector])
             self._put(node, rows, self.switches.forces)
         if self.touch is not None:
-            arrows, points = self.touch
-            place = self.recording.contacts[frame].point
-            force = self.recording.contact_scale * self.recording.contacts[frame].force
-            far = np.linalg.norm(force, axis=1) > 0.01 * self.scene.size
-            self._put(arrows, np.stack([place, place + force], axis=1)[far], self.switches.contact)
+            presses, rubs, points = self.touch
+            now = self.recording.contacts[frame]
+            place = now.point
+            for node, force in ((presses, now.force - now.friction), (rubs, now.friction)):
+                drawn = self.recording.contact_scale * force
+                far = np.linalg.norm(drawn, axis=1) > 0.01 * self.scene.size
+                self._put(node, np.stack([place, place + drawn], axis=1)[far], self.switches.contact)
             points.visible = self.switches.contact and len(place) > 0
             if len(place):
                 points.points = place

@@ -348,7 +348,8 @@ class Player {
       this.spots = new InstancedMesh(new SphereGeometry(0.009 * h.size, 12, 8), new MeshBasicMaterial({ color: rgb(h.contact_color) }), most);
       this.spots.frustumCulled = false;
       this.pushes = Array.from({ length: most }, () => new ArrowMesh(rgb(h.contact_color), 0.004 * h.size));
-      this.scene.add(this.spots, ...this.pushes.map((p) => p.group));
+      this.rubs = Array.from({ length: most }, () => new ArrowMesh(rgb(h.friction_color), 0.004 * h.size));
+      this.scene.add(this.spots, ...[...this.pushes, ...this.rubs].map((p) => p.group));
     }
     const every = Math.max(1, Math.ceil(this.motion.frames / 800));
     this.trails = (this.motion.frames > 1 ? h.tips : []).map((pose) => {
@@ -481,7 +482,7 @@ class Player {
     const out = geometry.attributes.position.array;
     for (let v = 0; v < station.length; v++) this.motion.point(first + station[v], 0, offset[2 * v], offset[2 * v + 1], out, 3 * v);
     refresh(geometry);
-    const clear = this.show.see && field < 0;
+    const clear = this.show.see;
     if (material.transparent !== clear || material.vertexColors !== field >= 0) {
       Object.assign(material, { transparent: clear, opacity: clear ? 0.55 : 1, depthWrite: !clear, vertexColors: field >= 0 });
       material.color.copy(field >= 0 ? new Color(1, 1, 1) : rgb(tube.color));
@@ -504,11 +505,12 @@ class Player {
     const count = on ? start[frame + 1] - start[frame] : 0, matrix = new Matrix4();
     this.spots.count = count;
     this.pushes.forEach((push, k) => {
-      push.group.visible = false;
+      push.group.visible = this.rubs[k].group.visible = false;
       if (k >= count) return;
-      const d = data.subarray(6 * (start[frame] + k));
+      const d = data.subarray(9 * (start[frame] + k));
       this.spots.setMatrixAt(k, matrix.makeTranslation(d[0], d[1], d[2]));
       push.set(d[0], d[1], d[2], d[3], d[4], d[5]);
+      this.rubs[k].set(d[0], d[1], d[2], d[6], d[7], d[8]);
     });
     this.spots.instanceMatrix.needsUpdate = true;
   }
