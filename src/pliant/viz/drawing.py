@@ -121,7 +121,7 @@ class Canvas:
             ax.invert_yaxis()
 
     def _finish_space(self) -> None:
-        from matplotlib.ticker import MaxNLocator
+        from matplotlib.ticker import FixedLocator, MaxNLocator
 
         ax = self.ax
         if not getattr(ax, "_pliant_view", False):
@@ -135,15 +135,22 @@ class Canvas:
         for axis, c, s, letter in zip((ax.xaxis, ax.yaxis, ax.zaxis), centre, span, "xyz"):
             getattr(ax, f"set_{letter}lim")(c - s / 2, c + s / 2)
             share = s / span.max()
-            axis.set_major_locator(MaxNLocator(6 if share > 0.7 else 4 if share > 0.4 else 2, steps=[1, 2, 5, 10]))
+            places = MaxNLocator(6 if share > 0.7 else 4, steps=[1, 2, 5, 10])
+            if share < 0.4:  # numbers near the corners would run into those of the next axis
+                inner = [x for x in places.tick_values(c - s / 2, c + s / 2) if abs(x - c) < 0.32 * s]
+                places = FixedLocator(inner[:: max(1, len(inner) // 2)])
+            axis.set_major_locator(places)
             axis.set_label_text(f"{letter} [m]")
-            axis.labelpad = 1 + 5 * share
+            axis.labelpad = 1 + 5 * share + (10 if letter == self.up else 0)
             axis.set_pane_color((1, 1, 1, 0))
             if letter == self.up:  # upright, also where the picture is turned over
                 axis.set_rotate_label(False)
                 axis.label.set_rotation(90)
             axis.set_tick_params(pad=0)
-        ax.set_box_aspect(span / span.max(), zoom=0.86 if span["xyz".index(self.up)] > 0.7 * span.max() else 1.03)
+        tall = span["xyz".index(self.up)] / span.max()
+        ax.set_box_aspect(
+            span / span.max(), zoom=(0.78 if np.sort(span)[1] < 0.4 * span.max() else 0.86) if tall > 0.7 else 0.98
+        )
 
     def clear(self) -> None:
         """Take away what was drawn."""

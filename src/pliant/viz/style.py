@@ -94,13 +94,11 @@ def panels(rows: int = 1, columns: int = 1, *, space: bool = False, size: tuple[
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """A legend in pliant's style, beside the axes if it is long; options as for matplotlib's."""
+    """A legend in pliant's style, beside the axes if there are several curves, which it would cover; options as for matplotlib's."""
     count = len(ax.get_legend_handles_labels()[1])
     place: dict[str, Any] = {}
-    if count > 4:
+    if count > 2 or sum(len(line.get_xdata()) for line in ax.lines) > 5000:  # to look for the best place takes long
         place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "ncols": 1 + count // 16}
-    elif sum(len(line.get_xdata()) for line in ax.lines) > 5000:
-        place = {"loc": "upper right"}  # to look for the best place takes long
     with style():
         if count:
             ax.legend(**(place | options))
