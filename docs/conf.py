@@ -57,6 +57,7 @@ html_theme = "furo"
 html_title = "pliant"
 html_static_path = ["_static"]
 html_css_files = ["pliant.css"]
+html_js_files = ["gallery.js"]
 html_favicon = "_static/icon.svg"
 html_math_renderer = "mathml"
 html_copy_source = False
