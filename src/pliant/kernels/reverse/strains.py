@@ -1,7 +1,5 @@
 """What the steps of a rod owe its strains at their nodes, and these the coordinates, the basis values and the steps' numbers."""
 
-import numpy as np
-
 from ..._jit import inline, routine
 from ..algebra.dual import add6, dadd, daxpy, dcross, dscale, dual_dot, get6, swap
 from ..layout import (
@@ -25,9 +23,6 @@ from ..layout import (
     XI2,
     Y_ROW,
 )
-from ..recursion.products import ZERO
-
-ONE = np.int64(1)
 
 
 @routine
@@ -79,6 +74,29 @@ def spread(t, work, block, i, node, x, y, z, e, gain):
 
 
 @routine
+def spread_both(t, work, block, i, first, second, gain):
+    """The same for both nodes of a step at once."""
+    o, col0 = t.step[i, S_PHI], block[COL0]
+    phi1, phi2, slope1, slope2 = t.phi[0], t.phi[1], gain.phi[0], gain.phi[1]
+    gx, gy, gz, ge = components(first[0]), components(first[1]), components(first[2]), components(first[3])
+    hx, hy, hz, he = components(second[0]), components(second[1]), components(second[2]), components(second[3])
+    q, v, a = work.cols[0], work.cols[1], work.cols[2]
+    y, K, D, M = (work.products[Y_ROW], work.products[K_ROW], work.products[D_ROW], work.products[M_ROW])
+    for c in range(6):
+        x1, y1, z1, e1 = gx[c], gy[c], gz[c], ge[c]
+        x2, y2, z2, e2 = hx[c], hy[c], hz[c], he[c]
+        for k in range(block[RANGE + c], block[RANGE + c + 1]):
+            n = col0 + k
+            j, f1, f2 = t.col_v[n], phi1[o + k], phi2[o + k]
+            K[j] += f1 * x1 + f2 * x2
+            D[j] += f1 * y1 + f2 * y2
+            M[j] += f1 * z1 + f2 * z2
+            q0, v0, a0, y0 = q[n], v[n], a[n], y[j]
+            slope1[o + k] += x1 * q0 + y1 * v0 + z1 * a0 + e1 * y0
+            slope2[o + k] += x2 * q0 + y2 * v0 + z2 * a0 + e2 * y0
+
+
+@routine
 def strain_reverse(t, work, block, i, o, o1, o2, oy, gain):
     """What Ω and its rates are owed, passed on to the strains at the two nodes by Magnus' formula, and to h and c."""
     row, own, data, slope = work.state[i], work.reverse[i], t.data[i], gain.data[i]
@@ -100,5 +118,6 @@ def strain_reverse(t, work, block, i, o, o1, o2, oy, gain):
     x1, x2 = daxpy(c, ax, mean), daxpy(c, bx, mean)
     add6(slope, D_XI1, swap(x1))
     add6(slope, D_XI2, swap(x2))
-    spread(t, work, block, i, ZERO, x1, daxpy(c, ay, mean1), daxpy(c, az, mean2), daxpy(c, ae, mean3), gain)
-    spread(t, work, block, i, ONE, x2, daxpy(c, by, mean1), daxpy(c, bz, mean2), daxpy(c, be, mean3), gain)
+    first = (x1, daxpy(c, ay, mean1), daxpy(c, az, mean2), daxpy(c, ae, mean3))
+    second = (x2, daxpy(c, by, mean1), daxpy(c, bz, mean2), daxpy(c, be, mean3))
+    spread_both(t, work, block, i, first, second, gain)

@@ -28,6 +28,7 @@ from ..loads.units import FORCES, LENGTHS, MATRICES, REVERSE
 from ..recursion.forward import forward
 from .bodies import add_masses
 from .forces import effort_reverse, internal_reverse, matrix_reverse, wrench_reverse
+from .rows import block_of_rows
 from .steps import block_reverse, virtual_motion
 from .tendons import tendon_reverse
 
@@ -139,11 +140,12 @@ def add_table_gradient(t, work, c, loads, q, v, a, u, y, scale, rows, again, gra
 
 
 @routine
-def add_row_gradient(t, work, loads, q, v, u, gradient):
+def add_row_gradient(t, work, loads, q, v, u, again, gradient):
     """The same for φ = mᵀe(q) + zᵀė(q, v) alone, with the adjoints in work.owed; work.products are its derivatives by q and v."""
     ints = loads[0]
     gain = unpack_tables(ints, gradient)
-    forward(t, q, v, work.zero, work)
+    if not again:
+        forward(t, q, v, work.zero, work)
     start_sweep(work, work.zero, 0.0)
     for i in range(work.reverse.shape[0]):
         for k in range(G_POSE):
@@ -154,4 +156,4 @@ def add_row_gradient(t, work, loads, q, v, u, gradient):
     ask_units_of(loads, REVERSE, YES, q, v, u, gradient)
     add_tendons(work, loads, q, v, u, work.products[Y_ROW], YES, gradient)
     for b in range(t.block.shape[0] - 1, -1, -1):
-        block_reverse(t, work, b, gain)
+        block_of_rows(t, work, b, gain)

@@ -104,3 +104,25 @@ def apply_transposed(c, chart, plane, flat, x, out):
             for i in range(n):
                 s += A[i, j] * x[o + i]
             out[o + j] = s
+
+
+@routine
+def solve_inverse(c, chart, x):
+    """x becomes L⁻ᵀ x on manifold joints."""
+    joints = c.spatial.shape[0]
+    for k in range(joints):
+        o, n = c.spatial[k, 1], VELOCITIES[c.spatial[k, 2]]
+        L = chart[INVERSE * joints + k]
+        a = (
+            x[o],
+            x[o + 1],
+            x[o + 2],
+            x[o + 3] if n == 6 else 0.0,
+            x[o + 4] if n == 6 else 0.0,
+            x[o + 5] if n == 6 else 0.0,
+        )
+        for j in range(n):
+            s = 0.0
+            for i in range(n):
+                s += L[i, j] * a[i]
+            x[o + j] = s

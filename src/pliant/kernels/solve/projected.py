@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._jit import routine
 from ..groups import unpack_internal
-from ..layout import D_ROW, K_ROW
+from ..layout import D_ROW, K_ROW, NO, YES
 from ..reverse.tables import add_row_gradient
 from ..slots import NEWTON_STEP
 from .chart import CARRY, TURN, apply_chart, apply_transposed, set_chart
@@ -124,13 +124,16 @@ def dot(x, y, n):
 
 
 @routine
-def sweep_rows(here, q, v, scale, value, rate, gradient):
-    """gradient += ∂φ/∂tables of φ = scale (valueᵀ e + rateᵀ ė) at (q, v); its derivatives by q and v are in work.products, zero for what is prescribed."""
+def sweep_rows(here, q, v, scale, value, rate, again, gradient):
+    """gradient += ∂φ/∂tables of φ = scale (valueᵀ e + rateᵀ ė) at (q, v); its derivatives by q and v are in work.products, zero for what is prescribed.
+
+    `again`: the last sweep was at the same state.
+    """
     t, work, c, loads, _fronts, u, _tau = here
     for r in range(work.owed.shape[0]):
         work.owed[r, 0] = scale * value[r]
         work.owed[r, 1] = scale * rate[r]
-    add_row_gradient(t, work, loads, q, v, u, gradient)
+    add_row_gradient(t, work, loads, q, v, u, again, gradient)
     clear_known(c, work.products[K_ROW])
     clear_known(c, work.products[D_ROW])
 
@@ -164,9 +167,10 @@ def rates_back(here, lever, q, v, lq, lv, z, part):
 
     G₁, at the state (q, v) behind it, differs little from the G of D: their matrix is that of the projection itself, and what is left
     over is solved for again. The last part, so small that its product with G₁ is that with G, is left in `part` to be swept together with values.
+    Returns whether anything was swept.
     """
     G, products = lever.rows[BEFORE_G], here.work.products
-    zero, size, last = lever.vectors[10], 0.0, np.inf
+    zero, size, last, swept = lever.vectors[10], 0.0, np.inf, NO
     rank = weigh(here.work, RATES, G, lever.rows[BEFORE_D])
     clear(z)
     clear(zero)
@@ -177,18 +181,20 @@ def rates_back(here, lever, q, v, lq, lv, z, part):
         if change <= CLOSE * size or not change < last:
             break
         last, size = 0.5 * change, max(size, change)
-        sweep_rows(here, q, v, -1.0, zero, part, lever.tables)
+        sweep_rows(here, q, v, -1.0, zero, part, swept, lever.tables)
+        swept = YES
         for j in range(lq.shape[0]):
             lq[j] += products[K_ROW, j]
             lv[j] += products[D_ROW, j]
     subtract_rows(G, part, lv)
+    return swept
 
 
 @routine
-def values_back(here, lever, q, v, lq, z, rate, part):
+def values_back(here, lever, q, v, lq, z, rate, swept, part):
     """Adjoints z (m,) of the values that a projection keeps, ``(G₁ Tᵣ D)ᵀ z = (Tᵣ D)ᵀ q̄``, likewise; `rate` is swept with the first part.
 
-    The last part is left in `part` to be swept with what the directions are owed.
+    The last part is left in `part` to be swept with what the directions are owed. `swept`: so was something at this state, just before.
     """
     c, G, products = here.c, lever.rows[BEFORE_G], here.work.products
     x = lever.vectors[7][: lq.shape[0]]
@@ -203,7 +209,8 @@ def values_back(here, lever, q, v, lq, z, rate, part):
         if size > 0.0 and (change <= CLOSE * size or not change < last):
             break
         last, size = 0.5 * change, max(size, change, TINY)
-        sweep_rows(here, q, v, -1.0, part, rate, lever.tables)
+        sweep_rows(here, q, v, -1.0, part, rate, swept, lever.tables)
+        swept = YES
         clear(rate)
         for j in range(lq.shape[0]):
             lq[j] += products[K_ROW, j]
@@ -227,7 +234,7 @@ def bend_back(here, lever, q, push, along, x, slope, left):
         y[j] = c.scale[j] * c.scale[j] * along[j] if c.known[j] == 0 else 0.0
     for r in range(left.shape[0]):
         left[r] = -left[r]
-    sweep_rows(here, q, y, 1.0, left, push, lever.tables)
+    sweep_rows(here, q, y, 1.0, left, push, NO, lever.tables)
     subtract_rows(lever.rows[BEFORE_G], left, x)
     clear(left)
     for j in range(x.shape[0]):
@@ -254,11 +261,11 @@ def project_back(problem, tape, rec, lever, k, known, lq, lv):
     chart_of_move(here, rec, lever, k)
     slope = unpack_internal(problem.loads[0], lever.tables).scale
     left = lever.vectors[8][: lever.rate.shape[1]]
-    rates_back(here, lever, rec.q[k], rec.v[k], lq, lv, lever.rate[k], left)
+    swept = rates_back(here, lever, rec.q[k], rec.v[k], lq, lv, lever.rate[k], left)
     for j in range(nv):
         lever.along[k, 1, j] = lv[j]
     more = lever.vectors[9][: lever.value.shape[1]]
-    values_back(here, lever, rec.q[k], rec.v[k], lq, lever.value[k], left, more)
+    values_back(here, lever, rec.q[k], rec.v[k], lq, lever.value[k], left, swept, more)
     x = lever.vectors[7][:nv]
     apply_transposed(c, lever.chart, TURN, 1.0, lq, x)
     for j in range(nv):

@@ -70,7 +70,7 @@ class Lever(NamedTuple):
     kkt: F2  # (nv + m, nv + m) factors
     pivot: I1  # (nv + m,)
     size: F1  # (m,) scale of each row; 0 for those that do not count
-    keep: F1  # (5,) of factors that are kept from stage to stage, see `adjoint`
+    keep: F1  # (5,) of factors that are kept from stage to stage, see `transposed`
     chart: F3  # (5 × manifold joints, 6, 6) see `chart`
     rows: F3  # (5, m, nv) G and H at a stage, or G and W Gᵀ before a projection, G and H behind it; scratch
     columns: F2  # (nu, nv) derivatives of the generalised forces by the inputs
