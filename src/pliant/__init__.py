@@ -293,7 +293,11 @@ __all__ = [  # noqa: RUF022 (in plain order)
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
-_LAZY |= {"optimize": "control.optimal.optimize", "OptimalPlan": "control.optimal.plan", "Problem": "control.optimal.problem"}
+_LAZY |= {
+    "optimize": "control.optimal.optimize",
+    "OptimalPlan": "control.optimal.plan",
+    "Problem": "control.optimal.problem",
+}
 
 
 def __getattr__(name: str) -> Any:
