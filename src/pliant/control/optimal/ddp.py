@@ -311,7 +311,7 @@ class Solver:
     def held(self) -> NDArray[np.bool_]:
         """Inputs at a bound that their derivative holds them to, (knots, nu)."""
         p, g = self.problem, self.gradient
-        found: NDArray[np.bool_] = ((self.U <= p.lower) & (g > 0.0)) | ((self.U >= p.upper) & (g < 0.0))
+        found: NDArray[np.bool_] = ((p.lower >= self.U) & (g > 0.0)) | ((p.upper <= self.U) & (g < 0.0))
         return found
 
     @property
