@@ -204,16 +204,16 @@ def test_constraints_at_the_end_and_along_the_path(soft):
     free = pl.optimize(system, cost, bounds=(0, 20), horizon=0.5, knots=25, start=rest, constraints=reach)
     assert free.success, free
     np.testing.assert_allclose(free.rollout.positions("arm.tip")[-1], goal, atol=2e-6)
-    speed = costs.Velocity("arm.tip")
-    fastest = np.abs(speed.evaluate(free.rollout.states).value).max()
-    slow = pl.optimize(
-        system, cost, bounds=(0, 20), horizon=0.5, knots=25, start=rest, constraints=[reach, pl.Constraint(speed, -0.8 * fastest, 0.8 * fastest)],
-        guess=free.u, iterations=600,
+    path = free.rollout.positions("arm.tip")
+    assert path[:, 1].max() > 0.06
+    walls = pl.optimize(
+        system, cost, bounds=(0, 20), horizon=0.5, knots=25, start=rest, constraints=[reach, tip[1] <= 0.055, tip[0] <= 0.38], guess=free.u,
     )  # fmt: skip
-    assert slow.success, slow
-    assert np.abs(speed.evaluate(slow.rollout.states).value).max() == pytest.approx(0.8 * fastest, abs=2e-6)
-    np.testing.assert_allclose(slow.rollout.positions("arm.tip")[-1], goal, atol=2e-6)
-    assert slow.cost > free.cost
+    assert walls.success, walls
+    path = walls.rollout.positions("arm.tip")
+    np.testing.assert_allclose(path[-1], goal, atol=2e-6)
+    np.testing.assert_allclose(path.max(axis=0)[:2], (0.38, 0.055), atol=2e-6)
+    assert walls.cost > free.cost
 
 
 def test_constraints_that_cannot_be_met_are_said(soft):
@@ -261,8 +261,8 @@ def test_a_floating_base():
         )
         robot.add_motor(f"motor{k}", f"wheel{k}")
     system = robot.compile()
-    cost = [pl.Align("body", pl.rotate("y", 0.4) @ pl.rotate("z", 0.3), 10.0), pl.Still("body", 0.1), pl.Effort(1e-2)]
-    plan = pl.optimize(system, cost, horizon=1.0, knots=20, bounds=(-1.0, 1.0), start=system.random(0, scale=0.1))
+    cost = [pl.Align("body", pl.rotate("y", 0.4) @ pl.rotate("z", 0.3), 10.0), pl.Still("body", 0.1), pl.Effort(10.0)]
+    plan = pl.optimize(system, cost, horizon=1.0, knots=20, bounds=(-0.03, 0.03))
     checked(plan, cost)
     turned = (
         costs.Orientation("body", pl.rotate("y", 0.4) @ pl.rotate("z", 0.3)).evaluate(plan.rollout.states).value[-1]

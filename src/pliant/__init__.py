@@ -99,6 +99,7 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from .control.optimal.mpc import MPC, MPCResult
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
@@ -183,6 +184,8 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Linearization",
     "Link",
     "Loop",
+    "MPC",
+    "MPCResult",
     "Magnet",
     "Material",
     "Mesh",
@@ -293,6 +296,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
+_LAZY |= {"MPC": "control.optimal.mpc", "MPCResult": "control.optimal.mpc"}
 _LAZY |= {
     "optimize": "control.optimal.optimize",
     "OptimalPlan": "control.optimal.plan",

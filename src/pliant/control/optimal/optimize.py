@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...gradients.costs.constraint import Constraint
-from ...gradients.rollout import Method
+from ...gradients.rollout import Method, Rollout
 from ...model.validate import choice, integer, positive
 from ...system import System
 from .ddp import Options, Solution, Solver
@@ -136,13 +136,15 @@ def optimize(
 
 def solve_problem(problem: Problem, U: Array, options: Options | None = None) -> OptimalPlan:
     """Solve a problem by differential dynamic programming from some inputs."""
-    return plan_from(problem, Solver(problem, U).solve(Options() if options is None else options))
+    solver = Solver(problem, U)
+    found = solver.solve(Options() if options is None else options)
+    return plan_from(problem, found, solver.steps.rollout())
 
 
-def plan_from(problem: Problem, found: Solution) -> OptimalPlan:
-    """The result from what was found, with its motion to full precision."""
+def plan_from(problem: Problem, found: Solution, run: Rollout | None = None) -> OptimalPlan:
+    """The result from what was found and its motion, which is computed if it is left out."""
     problem = replace(problem, q=found.q, v=found.v)
-    run = problem.rollout(found.U)
+    run = problem.rollout(found.U) if run is None else run
     nx = 2 * problem.system.nv + problem.system.nz
     warnings = list(run.warnings)
     if found.status != "converged":
