@@ -313,6 +313,29 @@ def test_the_plan_is_checked_with_the_error_controlled_solver(soft):
     assert coarse.error("arm.tip") < 5e-3
 
 
+def test_following_a_plan_with_its_feedback(soft):
+    """From another start the feedback brings the arm nearer than the inputs alone; the motion has exact gradients."""
+    system, rest = soft
+    plan = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=25, start=rest)
+    same = plan.follow()
+    np.testing.assert_allclose(same.q, plan.rollout.q, atol=1e-7)
+    np.testing.assert_allclose(same.U, plan.u, atol=1e-5)
+    other = rest.q + 0.3
+    fed, alone = plan.follow(other), pl.rollout(system, plan.u, step=0.02, start=other)
+    goal = (0.36, 0.05, 0.08)
+    off, off_alone = (np.linalg.norm(run.positions("arm.tip")[-1] - goal) for run in (fed, alone))
+    assert off < 0.5 * off_alone
+    assert fed.U.min() >= 0.0
+    open_again = pl.rollout(system, fed.U, step=0.02, start=other)
+    np.testing.assert_allclose(open_again.q, fed.q, atol=1e-7)
+    a, b = fed.gradient(COST), open_again.gradient(COST)
+    np.testing.assert_allclose(a.u, b.u, atol=1e-6 * np.abs(b.u).max())
+    for x, y in zip(fed.maps(), open_again.maps()):
+        np.testing.assert_allclose(x, y, atol=1e-6 * np.abs(y).max())
+    pushed = plan.follow(tau=np.full(system.nv, 1e-3))
+    assert np.abs(pushed.q[-1] - plan.rollout.q[-1]).max() > 1e-6
+
+
 # ---------------------------------------------------------------- what is refused
 
 

@@ -135,8 +135,8 @@ class Repeated:
             moved_on(x, steps)
         s = len(self.plan.tableau.c)
         moved_on(lever.answers.reshape(len(lever.maps), s, *lever.answers.shape[1:]), steps)
-        for x in (lever.stored[:-1], lever.swaps[:-1]):
-            moved_on(x, steps)
+        moved_on(lever.stored[:-1], steps)
+        moved_on(lever.swaps[:-1], steps)
 
     @property
     def maps(self) -> Array:

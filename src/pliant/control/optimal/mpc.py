@@ -39,8 +39,8 @@ class MPCResult:
         Inputs that were asked for at the samples, and those that acted at their end.
     costs : ndarray (n,)
         Cost of the plan of each sample.
-    latencies : ndarray (n,)
-        Time from a measured state to its input [s], by the clock.
+    latencies, cpu : ndarray (n,)
+        Time from a measured state to its input [s], by the clock and of the processor, which does not count what other programs take.
     rate : float
         Samples per second.
     failures : int
@@ -56,6 +56,7 @@ class MPCResult:
     applied: Array
     costs: Array
     latencies: Array
+    cpu: Array
     rate: float
     failures: int
     warnings: tuple[str, ...] = ()
@@ -80,7 +81,8 @@ class MPCResult:
         p = {name: f"{1e3 * value:.2f}" for name, value in self.percentiles.items()}
         lines = [
             f"{self.system.name}: {self.t[-1] - self.t[0]:g} s at {self.rate:g} Hz, {len(self.u)} samples, {self.failures} failed",
-            f"  latency {p['50']} ms (median), {p['95']} (95 %), {p['99']} (99 %), {p['max']} (max); {self.missed} of {len(self.u)} missed their deadline",
+            f"  latency {p['50']} ms (median), {p['95']} (95 %), {p['99']} (99 %), {p['max']} (max), {1e3 * np.median(self.cpu):.2f} of the processor; "
+            f"{self.missed} of {len(self.u)} missed their deadline",
             *(f"  warning: {text}" for text in self.warnings),
         ]
         return "\n".join(lines)
@@ -140,9 +142,14 @@ class MPC:
         if not isinstance(plan, OptimalPlan):
             raise TypeError(f"plan = {shown(plan)} must be an OptimalPlan, as optimize returns.")
         if plan.problem.constraints:
-            raise ValueError("MPC does not take constraints: make them terms of the cost, for example quantity.above(limit, weight=...).")
+            raise ValueError(
+                "MPC does not take constraints: make them terms of the cost, for example quantity.above(limit, weight=...)."
+            )
         self.plan, self.rate = plan, positive("rate", rate, unit="1/s")
-        self.iterations, self.delay = integer("iterations", iterations, minimum=1), non_negative("delay", delay, unit="s")
+        self.iterations, self.delay = (
+            integer("iterations", iterations, minimum=1),
+            non_negative("delay", delay, unit="s"),
+        )
         self.problem = replace(plan.problem, free=())
         self._ahead = _ahead(self.problem.system, self.delay, self.problem.step)
         self.reset()
@@ -272,7 +279,10 @@ class MPC:
         MPCResult
         """
         robot = self._plant(plant)
-        n, fine = max(1, round(positive("duration", duration, unit="s") * self.rate)), integer("substeps", substeps, minimum=1)
+        n, fine = (
+            max(1, round(positive("duration", duration, unit="s") * self.rate)),
+            integer("substeps", substeps, minimum=1),
+        )
         h = 1.0 / self.rate / fine
         late = self.delay if delay is None else non_negative("delay", delay, unit="s")
         wait = int(np.ceil(late / h - 1e-9))
@@ -293,9 +303,9 @@ class MPC:
                 v + deviation[1] * scale * rng.standard_normal(robot.nv),
                 z,
             )
-            clock = time.perf_counter()
+            clock, busy = time.perf_counter(), time.thread_time()
             u = self.control(t, seen)
-            log.latencies[k] = time.perf_counter() - clock
+            log.latencies[k], log.cpu[k] = time.perf_counter() - clock, time.thread_time() - busy
             sent.append((k * fine + wait, u))
             acting = np.array([[x for begin, x in sent if begin <= k * fine + j][-1] for j in range(fine)])
             sent = sent[-(wait // fine + 3) :]
@@ -316,7 +326,9 @@ class MPC:
         if abs(wait * h - late) > 1e-12:
             warnings.append(f"the delay of {late:g} s was rounded up to {wait * h:g} s, whole steps of the plant.")
         if self.failures:
-            warnings.append(f"{self.failures} of {n} samples could not be planned, and got the inputs of the plan before.")
+            warnings.append(
+                f"{self.failures} of {n} samples could not be planned, and got the inputs of the plan before."
+            )
         return log.result(self.rate, self.failures, tuple(warnings))
 
     def _plant(self, plant: System | None) -> System:
@@ -349,14 +361,26 @@ class _Log:
     def __post_init__(self) -> None:
         n, s = self.n, self.system
         self.t, self.q, self.v = np.zeros(n + 1), np.zeros((n + 1, s.nq)), np.zeros((n + 1, s.nv))
-        self.u, self.applied, self.costs, self.latencies = np.zeros((n, s.nu)), np.zeros((n, s.nu)), np.zeros(n), np.zeros(n)
+        self.u, self.applied = np.zeros((2, n, s.nu))
+        self.costs, self.latencies, self.cpu = np.zeros((3, n))
 
     def put_state(self, k: int, t: float, q: Array, v: Array) -> None:
         self.t[k], self.q[k], self.v[k] = t, q, v
 
     def result(self, rate: float, failures: int, warnings: tuple[str, ...]) -> MPCResult:
         return MPCResult(
-            self.system, self.t, self.q, self.v, self.u, self.applied, self.costs, self.latencies, rate, failures, warnings
+            self.system,
+            self.t,
+            self.q,
+            self.v,
+            self.u,
+            self.applied,
+            self.costs,
+            self.latencies,
+            self.cpu,
+            rate,
+            failures,
+            warnings,
         )
 
 
