@@ -305,6 +305,28 @@ def test_a_free_start(soft):
     assert plan.cost < held.cost
 
 
+def test_parameters_are_optimised_too(soft):
+    system, rest = soft
+    cost = [*COST, pl.Effort(1e-4)]
+    wanted = {"arm.young": (0.5e6, 2e6)}
+    options = {"bounds": (0, 20), "horizon": 0.3, "knots": 15, "start": rest}
+    plain = pl.optimize(system, cost, **options)
+    plan = pl.optimize(system, cost, parameters=wanted, **options)
+    assert plan.success, plan
+    assert plan.cost < 0.999 * plain.cost
+    g = plan.rollout.gradient(cost)
+    for name, (low, high) in wanted.items():
+        value = plan.parameters[name]
+        assert plan.system.parameters[name] == pytest.approx(value)
+        slope = g[name] * (high - low)
+        at_bound = (value <= low * (1 + 1e-9) and slope > 0) or (value >= high * (1 - 1e-9) and slope < 0)
+        assert at_bound or abs(slope) < 1e-3 * plan.cost
+    with pytest.raises(KeyError, match="arm.young"):
+        pl.optimize(system, cost, parameters={"arm.yuong": (1.0, 2.0)}, **options)
+    with pytest.raises(ValueError, match="between them"):
+        pl.optimize(system, cost, parameters={"arm.young": (1.0, 2.0)}, **options)
+
+
 def test_the_plan_is_checked_with_the_error_controlled_solver(soft):
     system, rest = soft
     coarse = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=25, start=rest)

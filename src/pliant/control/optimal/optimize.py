@@ -14,6 +14,7 @@ from ...gradients.rollout import Method, Rollout
 from ...model.validate import choice, integer, positive
 from ...system import System
 from .ddp import Options, Solution, Solver
+from .design import checked_parameters, optimise_design
 from .plan import OptimalPlan
 from .problem import Problem, initial_inputs, problem_of
 
@@ -45,6 +46,7 @@ def optimize(
     tau: ArrayLike | None = None,
     motion: Mapping[str, Any] | None = None,
     free: str | Iterable[str] = (),
+    parameters: Mapping[str, tuple[float, float]] | None = None,
     method: Literal["ddp"] = "ddp",
     integrator: Method = "sdirk2",
     tolerance: float = 1e-6,
@@ -76,6 +78,8 @@ def optimize(
         Further generalised forces and prescribed motion, as in `rollout`.
     free : "start", "velocity", or a list of them
         What is optimised with the inputs: coordinates or velocities of the start.
+    parameters : dict of pairs (lower, upper), optional
+        Parameters of the robot (`System.parameters`) that are optimised too, between bounds; the start is held fixed. The result's `system` has them.
     method : {"ddp"}
         How it is solved.
     integrator : {"sdirk2", "sdirk3", "midpoint", "euler"}
@@ -131,7 +135,13 @@ def optimize(
         positive("tolerance", tolerance), integer("iterations", iterations), positive("violation", violation),
         scale=0.0 if warm is None else warm.scale,
     )  # fmt: skip
-    return solve_problem(problem, initial_inputs(problem, guess), options)
+    U = initial_inputs(problem, guess)
+    if parameters is None:
+        return solve_problem(problem, U, options)
+    wanted = checked_parameters(system, parameters)
+    problem, found, run, values, said = optimise_design(problem, U, options, wanted)
+    plan = plan_from(problem, found, run)
+    return replace(plan, parameters=values, warnings=(*plan.warnings, *said))
 
 
 def solve_problem(problem: Problem, U: Array, options: Options | None = None) -> OptimalPlan:
