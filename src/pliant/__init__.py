@@ -98,6 +98,9 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from .estimation.estimate import Estimate
+    from .estimation.kalman import ExtendedKalman
+    from .estimation.unknowns import Unknown
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -144,8 +147,10 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Ellipsoid",
     "EquationOfMotion",
     "Equilibrium",
+    "Estimate",
     "Event",
     "Expression",
+    "ExtendedKalman",
     "Fixed",
     "Fluid",
     "ForwardDerivatives",
@@ -242,6 +247,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Track",
     "Tube",
     "Universal",
+    "Unknown",
     "UserLaw",
     "UserLoad",
     "Wave",
@@ -285,6 +291,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
+_LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Unknown": "estimation.unknowns"}
 
 
 def __getattr__(name: str) -> Any:

@@ -115,11 +115,31 @@ class Evaluated:
         Change of the value (n, m) for a `Variation` of all T states.
     pull : function
         For weights w (n, m), the derivatives of Σ w · value by all T states as a `Variation`.
+    derive : function, optional
+        The derivatives as matrices, where they are at hand; see `slopes`.
     """
 
     value: Array
     push: Callable[[Variation], Array]
     pull: Callable[[Array], Variation]
+    derive: Callable[[], Slopes] | None = None
+
+    def slopes(self) -> Slopes:
+        """Derivatives (T, m, nv), (T, m, nv) and (T, m, nu) of each row by its own q, v and u; None is zero.
+
+        For quantities on all rows, each of which depends on its own state alone.
+        """
+        if self.derive is not None:
+            return self.derive()
+        rows, m = self.value.shape
+        w = np.zeros((rows, m))
+        found: list[Variation] = []
+        for k in range(m):
+            w[:, k] = 1.0
+            found.append(self.pull(w))
+            w[:, k] = 0.0
+        by_q, by_v, by_u = (np.stack(parts, axis=1) for parts in zip(*found))
+        return by_q, by_v, by_u
 
 
 def still(states: States) -> Variation:
@@ -170,4 +190,4 @@ def by_slopes(states: States, value: Array, derive: Callable[[], Slopes]) -> Eva
                 x[:] = (w[:, None, :] @ J)[:, 0]
         return found
 
-    return Evaluated(value, push, pull)
+    return Evaluated(value, push, pull, slopes)
