@@ -99,7 +99,9 @@ from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
     from .estimation.estimate import Estimate
+    from .estimation.horizon import MovingHorizon
     from .estimation.kalman import ExtendedKalman
+    from .estimation.smoother import Smoothed, smooth
     from .estimation.unknowns import Unknown
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
@@ -194,6 +196,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Monomial",
     "Motion",
     "Motor",
+    "MovingHorizon",
     "NeoHookean",
     "Observer",
     "Obstacle",
@@ -230,6 +233,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Skate",
     "Slot",
     "Smooth",
+    "Smoothed",
     "SpatialError",
     "SpecialPoint",
     "Sphere",
@@ -277,6 +281,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "save_model",
     "show",
     "simulate",
+    "smooth",
     "solve_inputs",
     "solve_statics",
     "static_gradient",
@@ -291,6 +296,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
+_LAZY |= {"MovingHorizon": "estimation.horizon", "Smoothed": "estimation.smoother", "smooth": "estimation.smoother"}
 _LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Unknown": "estimation.unknowns"}
 
 

@@ -36,7 +36,7 @@ class ExtendedKalman:
         Inputs and parameters that are estimated with the state: loads, stiffness, masses.
     uncertainty : (float, float), or arrays (nv,)
         Standard deviations of coordinates and velocities at the start: by how much each coordinate may displace what it carries [m, m/s; root mean square
-        over its mass], or in the units of the coordinates.
+        over its mass], but no further than such a velocity leads against the elastic forces; or in the units of the coordinates.
     disturbance : float or array (nv,)
         What pushes the robot unknown to the model: white noise of accelerations along each degree of freedom [m/s²/√Hz, likewise], or in the units of
         the accelerations. It acts as a kick of velocities at the start of each step: ``disturbance · √step``. The default, 0.02, is 0.2 m/s² over each

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gradients.memory import Memory, Sizes
-from ..gradients.parameters import SECOND, neighbours
+from ..gradients.parameters import SECOND, TOUCHING, neighbours, step_of
 from ..gradients.plan import after
 from ..gradients.remembered import known_memory
 from ..gradients.rollout import Method, plan_of
@@ -86,6 +86,7 @@ class MappedStep:
         self._begin = plan._begin(self._memory, self._motion)
         self._held = bool(self._memory.lever.size.size and (system.loop_rows or system.held_tendons))
         self._system: tuple[bytes, System] = b"", system
+        self._near: list[tuple[list[System], list[float]]] = []
         self.subdivided = 0  # steps that had to be taken in parts
         q, v = self._memory.record.begin_q.copy(), self._memory.record.begin_v.copy()
         self.start = self.closed(State(float(plan.times[0]), q, v, plan.z.copy(), unknowns.start.copy()))
@@ -93,15 +94,30 @@ class MappedStep:
     # ------------------------------------------------------------ systems
 
     def system(self, w: Array) -> System:
-        """The robot with these values of unknown parameters."""
-        names = self.unknowns.parameters
-        if not names:
+        """The robot with these values of unknown parameters, with as many points along tendons as the first has."""
+        if not self.unknowns.parameters:
             return self.base
-        values = w[len(self.unknowns.inputs) :]
-        key = values.tobytes()
+        key = w[len(self.unknowns.inputs) :].tobytes()
         if self._system[0] != key:
-            self._system = key, self.base.with_parameters(dict(zip(names, values.tolist())))
+            self._system = key, self.base._revised(self._values(w), near=True)
+            self._near.clear()
         return self._system[1]
+
+    def _values(self, w: Array) -> dict[str, float]:
+        return dict(zip(self.unknowns.parameters, w[len(self.unknowns.inputs) :].tolist()))
+
+    def near(self, w: Array) -> list[tuple[list[System], list[float]]]:
+        """For each unknown parameter, robots in which it is a little different, and the weights with which their sum is a derivative."""
+        system, values = self.system(w), self._values(w)
+        if not self._near:
+            for name, value in values.items():
+                h = step_of(self.base, replace(self.base._parameters[name], value=value), TOUCHING)
+                try:
+                    pair = [self.base._revised(values | {name: value + s * h}, near=True) for s in (1.0, -1.0)]
+                    self._near.append((pair, [0.5 / h, -0.5 / h]))
+                except ValueError:  # it cannot move to both sides
+                    self._near.append(neighbours(system, system._parameters[name], SECOND))
+        return self._near
 
     def inputs(self, u: Array, w: Array) -> Array:
         """All inputs (nu,), with the values of unknown ones."""
@@ -188,9 +204,9 @@ class MappedStep:
             return None
         self._begin = after(memory) if self._held else self._begin._replace(a=record.a[0, -1].copy(), fresh=False)
         end = State(state.t + h, record.q[1].copy(), record.v[1].copy(), record.memory[1].copy(), state.w)
-        return end, self._derivative(system, state.t) if derive else np.zeros((0, 0))
+        return end, self._derivative(system, state) if derive else np.zeros((0, 0))
 
-    def _derivative(self, system: System, t: float) -> Array:
+    def _derivative(self, system: System, state: State) -> Array:
         """F (n, n) of the step that was taken."""
         memory, lever, nv, nu, nx = self._memory, self._memory.lever, system.nv, system.nu, self.nx
         k = len(self.unknowns.inputs)
@@ -202,18 +218,18 @@ class MappedStep:
         for j in range(system.nz):
             lever.dz[2 * nv + j, j] = 1.0
         lever.du[nx + np.arange(k), :, self.unknowns.inputs] = 1.0
-        replays = [self._replayed(system, name) for name in self.unknowns.parameters]
+        replays = [self._replayed(*near) for near in self.near(state.w)]
         memory.space.prepare(Given())
         if self._held:
             for i, replay in enumerate(replays):
                 lever.dclose[nx + k + i], lever.dmove[nx + k + i] = replay[2][0], replay[3][0]
-            self._push(-1, t)
+            self._push(-1, state.t)
         for i, (r, e, close, direct, kept) in enumerate(replays):
             at = nx + k + i
             lever.du[at, :, nu:] = -r[0]
             lever.de[at], lever.dkept[at] = e[0], kept[0]
             lever.dclose[at], lever.dmove[at] = close[1], direct[1]
-        self._push(0, t)
+        self._push(0, state.t)
         F = np.zeros((self.size, self.size))
         F[:nv], F[nv : 2 * nv], F[2 * nv : nx] = lever.dq.T, lever.dv.T, lever.dz.T
         F[nx:, nx:] = np.eye(self.size - nx)
@@ -224,12 +240,12 @@ class MappedStep:
         if self._memory.run(engine.PUSH) != CONVERGED:
             raise ArithmeticError(f"the step from t = {t:.6g} s has a singular tangent: there is no derivative.")
 
-    def _replayed(self, system: System, name: str) -> list[Array]:
+    def _replayed(self, others: list[System], weights: list[float]) -> list[Array]:
         """What a unit of a parameter does to the equations of the step before the motion answers."""
         memory, lever = self._memory, self._memory.lever
         fields = lever.r, lever.e, lever.close, lever.direct, lever.kept
         out = [np.zeros_like(x) for x in fields]
-        for other, weight in zip(*neighbours(system, system._parameters[name], SECOND)):
+        for other, weight in zip(others, weights):
             memory.run(engine.REPLAY, system=other)
             for total, x in zip(out, fields):
                 total += weight * x

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gradients.costs.states import States
-from ..gradients.parameters import SECOND, neighbours
 from ..gradients.rollout import METHODS, Method
 from ..model.validate import choice, positive, reals, shown
 from ..system import Inputs, System, needs_system
 from .mapped import MappedStep, State
 from .readings import Readings
-from .uncertainty import displacements, spread, tangent_projector
+from .uncertainty import displacements, periods, spread, tangent_projector
 from .unknowns import Unknowns
 
 __all__ = ["Options", "StochasticModel"]
@@ -67,8 +66,10 @@ class StochasticModel:
         first = _pair(options.uncertainty)
         free = np.where(system.known, 0.0, 1.0)
         sigma = np.zeros(self.n)
-        sigma[:nv] = free * spread("uncertainty[0]", first[0], lengths, "m")
         sigma[nv : 2 * nv] = free * spread("uncertainty[1]", first[1], lengths, "m/s")
+        sigma[:nv] = free * spread("uncertainty[0]", first[0], lengths, "m")
+        if np.ndim(first[0]) == 0:
+            sigma[:nv] = np.minimum(sigma[:nv], sigma[nv : 2 * nv] * periods(system, q))
         sigma[nx:] = self.unknowns.deviation
         self.size = np.where(sigma > 0.0, sigma, 1.0)
         self.covariance = np.diag((sigma / self.size) ** 2)
@@ -121,9 +122,8 @@ class StochasticModel:
         H[:, :nv], H[:, nv : 2 * nv] = found.by_q, found.by_v
         k = len(self.unknowns.inputs)
         H[:, nx : nx + k] = found.by_u[:, self.unknowns.inputs]
-        for j, name in enumerate(self.unknowns.parameters):
-            others, weights = neighbours(system, system._parameters[name], SECOND)
-            for other, weight in zip(others, weights):
+        for j, near in enumerate(self.steps.near(state.w)):
+            for other, weight in zip(*near):
                 H[:, nx + k + j] += weight * readings.value(other, state.t, state.q, state.v, inputs)
         H *= self.size
         return found.value, H

@@ -12,7 +12,7 @@ from ..model.validate import reals, shown
 from ..system import System
 from ..system.forces import free_rows, independent
 
-__all__ = ["displacements", "spread", "tangent_projector"]
+__all__ = ["displacements", "periods", "spread", "tangent_projector"]
 
 Array = NDArray[np.float64]
 
@@ -35,6 +35,13 @@ def displacements(system: System, q: Array) -> Array:
         carried[info.v0 : info.v0 + info.link.nv] = moved[name] or system.mass
     size = np.sqrt(np.maximum(np.diag(system.mass_matrix(q)), 0.0) / np.maximum(carried, 1e-300))
     return np.where(size > 0.0, size, 1.0)
+
+
+def periods(system: System, q: Array) -> Array:
+    """How far a unit of velocity leads against the elastic forces along each coordinate [s], (nv,): ``√(M_ii / K_ii)``; infinite where nothing resists."""
+    M, K = np.diag(system.mass_matrix(q)), np.diag(system.elastic_tangent(q))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(K > 0.0, np.sqrt(np.maximum(M, 0.0) / np.where(K > 0.0, K, 1.0)), np.inf))
 
 
 def spread(name: str, value: Any, lengths: Array, unit: str) -> Array:

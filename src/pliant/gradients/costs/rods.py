@@ -52,7 +52,7 @@ class Strain(LocalQuantity):
             if name not in STRAIN_NAMES:
                 raise unknown_name("strain", str(name), STRAIN_NAMES)
         self.components = tuple(given)
-        self._kept: tuple[Rod, Array, Array] | None = None
+        self._kept: tuple[object, object, Array, Array] | None = None
 
     def size(self, system: System) -> int:
         """See `Quantity.size`."""
@@ -78,13 +78,13 @@ class Strain(LocalQuantity):
         return Evaluated(rest + states.q[:, info.rod_q] @ Phi.T, lambda d: d.q[:, info.rod_v] @ Phi.T, pull, derive)
 
     def _functions(self, rod: Rod) -> tuple[Array, Array]:
-        """Values of the basis (m, n) and reference strains (m,), kept for the rod that was seen last: sensors ask for them at every sample."""
+        """Values of the basis (m, n) and reference strains (m,), kept for what was seen last: sensors ask for them at every sample."""
         kept = self._kept
-        if kept is None or kept[0] is not rod:
+        if kept is None or kept[0] is not rod.strains or kept[1] is not rod.reference_strain:
             own = [STRAIN_NAMES.index(name) for name in self.components]
             Phi = rod.strains.matrix(self.X)[:, own].reshape(-1, rod.strains.size)
-            kept = self._kept = rod, Phi, rod.reference(self.X)[:, own].ravel()
-        return kept[1], kept[2]
+            kept = self._kept = rod.strains, rod.reference_strain, Phi, rod.reference(self.X)[:, own].ravel()
+        return kept[2], kept[3]
 
     def __repr__(self) -> str:
         """As it was written."""
