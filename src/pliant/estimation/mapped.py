@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gradients.memory import Memory, Sizes
-from ..gradients.parameters import SECOND, TOUCHING, neighbours, step_of
+from ..gradients.parameters import FOURTH, RELATIVE, TOUCHING, neighbours, step_of
 from ..gradients.plan import after
 from ..gradients.remembered import known_memory
 from ..gradients.rollout import Method, plan_of
@@ -111,12 +111,13 @@ class MappedStep:
         system, values = self.system(w), self._values(w)
         if not self._near:
             for name, value in values.items():
-                h = step_of(self.base, replace(self.base._parameters[name], value=value), TOUCHING)
+                share = TOUCHING if system._robot.contacts else RELATIVE
+                h = step_of(self.base, replace(self.base._parameters[name], value=value), share)
                 try:
-                    pair = [self.base._revised(values | {name: value + s * h}, near=True) for s in (1.0, -1.0)]
-                    self._near.append((pair, [0.5 / h, -0.5 / h]))
+                    moved = [self.base._revised(values | {name: value + k * h}, near=True) for k in FOURTH[0]]
+                    self._near.append((moved, [weight / h for weight in FOURTH[0].values()]))
                 except ValueError:  # it cannot move to both sides
-                    self._near.append(neighbours(system, system._parameters[name], SECOND))
+                    self._near.append(neighbours(system, system._parameters[name]))
         return self._near
 
     def inputs(self, u: Array, w: Array) -> Array:
@@ -153,6 +154,9 @@ class MappedStep:
         A step that Newton's iteration does not get through is taken in parts, which `subdivided` counts.
         """
         found = self._try(state, u, self.h, derive)
+        if found is None:  # perhaps since the accelerations that it started from are those of another place
+            self._begin = replace(self._plan, times=self._memory.record.t.copy(), z=state.z)._begin(self._memory, self._motion)
+            found = self._try(state, u, self.h, derive)
         if found is None:
             self.subdivided += 1
             found = self._in_parts(state, u, self.h, derive, PARTS)
