@@ -17,6 +17,7 @@ from .analysis.matrices import (
     projected_matrices,
     reconstruct,
 )
+from .gradients.costs.constraint import Constraint
 from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
@@ -103,6 +104,9 @@ if TYPE_CHECKING:
     from .estimation.kalman import ExtendedKalman
     from .estimation.smoother import Smoothed, smooth
     from .estimation.unknowns import Unknown
+    from .control.optimal.optimize import optimize
+    from .control.optimal.plan import OptimalPlan
+    from .control.optimal.problem import Problem
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -133,6 +137,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "CompositeMatrices",
     "ConcentricTubes",
     "ConstrainedMotion",
+    "Constraint",
     "Contact",
     "Contacts",
     "Controller",
@@ -200,6 +205,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "NeoHookean",
     "Observer",
     "Obstacle",
+    "OptimalPlan",
     "PID",
     "Part",
     "PiecewiseConstant",
@@ -211,6 +217,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "PrandtlIshlinskii",
     "PrescribedMotion",
     "Prismatic",
+    "Problem",
     "Profile",
     "ProjectedMatrices",
     "Prony",
@@ -272,6 +279,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "load_model",
     "load_urdf",
     "modes",
+    "optimize",
     "projected_matrices",
     "reconstruct",
     "redundant_constraints",
@@ -298,6 +306,11 @@ _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.fou
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 _LAZY |= {"MovingHorizon": "estimation.horizon", "Smoothed": "estimation.smoother", "smooth": "estimation.smoother"}
 _LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Unknown": "estimation.unknowns"}
+_LAZY |= {
+    "optimize": "control.optimal.optimize",
+    "OptimalPlan": "control.optimal.plan",
+    "Problem": "control.optimal.problem",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gradients.costs.quantity import Quantity
-from ..gradients.costs.states import States
+from ..gradients.costs.states import States, slopes_of
 from ..model.validate import shown, unknown_name
 from ..system import FrameLike, System
 
@@ -92,7 +92,7 @@ class Estimate:
         found = quantity.evaluate(states)
         nv, n = self.system.nv, len(self.names)
         H = np.zeros((found.value.shape[1], n))
-        by_q, by_v, by_u = found.slopes()
+        by_q, by_v, by_u = slopes_of(found)
         if by_q is not None:
             H[:, :nv] = by_q[0]
         if by_v is not None:

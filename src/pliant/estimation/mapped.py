@@ -79,7 +79,9 @@ class MappedStep:
             tolerance=tolerance,
         )  # fmt: skip
         self._plan = plan
-        sizes = Sizes(directions=self.size, replay=bool(unknowns.parameters))
+        # one call for all columns, unless parameters or the projection of the start onto loops have columns too
+        self._simple = not (unknowns.parameters or system.loop_rows or system.held_tendons)
+        sizes = Sizes(maps=True) if self._simple else Sizes(directions=self.size, replay=bool(unknowns.parameters))
         self._memory = Memory(system, plan.tableau, 1, sizes, tolerance=tolerance)
         self._motion = plan.fill(self._memory)
         self._times = plan.stage_times()[0] - plan.times[0], plan.times[1] - plan.times[0]
@@ -214,6 +216,13 @@ class MappedStep:
         """F (n, n) of the step that was taken."""
         memory, lever, nv, nu, nx = self._memory, self._memory.lever, system.nv, system.nu, self.nx
         k = len(self.unknowns.inputs)
+        if self._simple:
+            memory.p[slots.MARCH_FIRST], memory.p[slots.MARCH_BUDGET] = 0.0, 1.0
+            self._check(memory.run(engine.MAPS, Given()), state.t)
+            F = np.zeros((self.size, self.size))
+            F[:nx, :nx], F[:nx, nx:] = lever.maps[0, :, :nx], lever.maps[0][:, nx + self.unknowns.inputs]
+            F[nx:, nx:] = np.eye(k)
+            return F
         free = np.where(system.known, 0.0, 1.0)
         lever.dq[:] = lever.dv[:] = lever.dz[:] = lever.du[:] = lever.de[:] = lever.dkept[:] = 0.0
         lever.dclose[:] = lever.dmove[:] = 0.0
@@ -241,7 +250,11 @@ class MappedStep:
 
     def _push(self, k: int, t: float) -> None:
         self._memory.p[slots.MARCH_FIRST] = k
-        if self._memory.run(engine.PUSH) != CONVERGED:
+        self._check(self._memory.run(engine.PUSH), t)
+
+    @staticmethod
+    def _check(status: int, t: float) -> None:
+        if status != CONVERGED:
             raise ArithmeticError(f"the step from t = {t:.6g} s has a singular tangent: there is no derivative.")
 
     def _replayed(self, others: list[System], weights: list[float]) -> list[Array]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..gradients.costs.measured import Measured
 from ..gradients.costs.quantity import Quantity
-from ..gradients.costs.states import States
+from ..gradients.costs.states import States, slopes_of
 from ..model.validate import reals, shown, unknown_name
 from ..system import System
 
@@ -107,7 +107,7 @@ class Readings:
         for sensor, place in zip(self.sensors, self.places):
             found = sensor.quantity.evaluate(states)
             value[place] = found.value[0]
-            for out, slope in zip(slopes, found.slopes()):
+            for out, slope in zip(slopes, slopes_of(found)):
                 if slope is not None:
                     out[place] = slope[0]
         return Prediction(value, *slopes)

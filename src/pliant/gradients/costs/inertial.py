@@ -11,7 +11,7 @@ from ...model.pose import Pose
 from ...system import FrameLike, System
 from ...system.dynamics import acceleration_derivatives
 from .frames import Orientation, OfFrame, Position, hats
-from .states import Array, Evaluated, Slopes, States, by_slopes
+from .states import Array, Evaluated, Slopes, States, by_slopes, slopes_of
 
 __all__ = ["IMU", "FramePose"]
 
@@ -62,7 +62,7 @@ class FramePose(OfFrame):
         parts = self._position.at(states), self._orientation.at(states)
 
         def derive() -> Slopes:
-            place, turn = (part.slopes()[0] for part in parts)
+            place, turn = (slopes_of(part)[0] for part in parts)
             assert place is not None and turn is not None
             return np.concatenate([place, turn], axis=1), None, None
 
