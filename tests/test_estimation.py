@@ -188,7 +188,7 @@ def moving(request):
     rng = np.random.default_rng(5)
     closed = request.param == "looped"
     start = pl.solve_statics(system).q if closed else system.random(rng, scale=0.3)
-    unknown = [pl.Unknown(name, 0.3 * abs(system.parameters.get(name, 1.0)), start=None) for name in UNKNOWN[request.param]]
+    unknown = [pl.Prior(name, 0.3 * abs(system.parameters.get(name, 1.0)), start=None) for name in UNKNOWN[request.param]]
     made = model(
         system, SENSORS[request.param], start=start, velocity=(0.02 if closed else 0.3) * rng.normal(size=system.nv), unknown=unknown, tolerance=1e-13
     )
@@ -272,7 +272,7 @@ def test_the_most_likely_motion_is_one(name):
     rng = np.random.default_rng(1)
     start = system.random(rng, scale=0.2)
     made = model(
-        system, SENSORS[name][:2], start=start, unknown=[pl.Unknown("load", 0.5)], tolerance=1e-13, uncertainty=(0.1, 0.5)
+        system, SENSORS[name][:2], start=start, unknown=[pl.Prior("load", 0.5)], tolerance=1e-13, uncertainty=(0.1, 0.5)
     )
     truth, data = made.steps.moved(made.steps.start, 0.5 * made.size * rng.normal(size=made.n)), []
     for _ in range(4):
@@ -307,7 +307,7 @@ def test_consistency():
 
     system = arm(order=1)
     sensors = [costs.Curvature("arm", [0.2, 0.6, 0.9]).measured(0.05, "fibre"), costs.Position("arm.tip").measured(2e-3, "camera")]
-    options = {"unknown": [pl.Unknown("load", 0.1, drift=0.1)], "disturbance": 0.05, "start": pl.solve_statics(system)}
+    options = {"unknown": [pl.Prior("load", 0.1, drift=0.1)], "disturbance": 0.05, "start": pl.solve_statics(system)}
     nees, nis, count, values = 0.0, 0.0, 0, 0
     steps = model(system, sensors, 0.02, **options)
     for seed in range(12):
@@ -345,7 +345,7 @@ def loaded():
         costs.TendonLength().measured(1e-4, "cables"),
     ]
     run = pl.rollout(true, U, step=0.02, start=pl.solve_statics(true, U[0]))
-    unknown = [pl.Unknown("load", 0.3, drift=0.3), pl.Unknown("side", 0.3), pl.Unknown("arm.young", 2e5)]
+    unknown = [pl.Prior("load", 0.3, drift=0.3), pl.Prior("side", 0.3), pl.Prior("arm.young", 2e5)]
     return system, sensors, U, run, unknown, pl.solve_statics(system, U[0] * [1, 1, 0, 0])
 
 
@@ -378,7 +378,7 @@ def test_a_horizon_finds_them_sooner_and_within_bounds(loaded):
     assert abs(found.unknown["arm.young"] - 0.8e6) < 3.5 * found.deviation("arm.young")
     assert abs(found.unknown["load"] - 0.1) < 3.5 * found.deviation("load")
     assert horizon.change < 0.1
-    tight = [*unknown[:2], pl.Unknown("arm.young", 2e5, bounds=(0.95e6, 2e6))]
+    tight = [*unknown[:2], pl.Prior("arm.young", 2e5, bounds=(0.95e6, 2e6))]
     horizon = pl.MovingHorizon(system, sensors, step=0.02, window=4, start=start, unknown=tight)
     for u, y in zip(U[:12], Y):
         found = horizon.update(u, y)
@@ -456,7 +456,7 @@ def test_loops_stay_closed():
     rest = pl.solve_statics(system)
     run = pl.rollout(system, np.full((20, 2), [0.05, 0.1]), step=0.02, start=rest)
     sensors = SENSORS["looped"][:1]
-    kalman = pl.ExtendedKalman(system, sensors, step=0.02, start=rest, unknown=[pl.Unknown("load", 0.3, drift=0.1)])
+    kalman = pl.ExtendedKalman(system, sensors, step=0.02, start=rest, unknown=[pl.Prior("load", 0.3, drift=0.1)])
     G = system.closure(rest.q)[1]
     assert np.abs(G @ kalman.estimate.covariance[: system.nv, : system.nv]).max() < 1e-12
     for y in readings(system, sensors, run):
@@ -494,17 +494,17 @@ def test_refusals():
     with pytest.raises(ValueError, match="step"):
         filter_of(step=-0.01)
     with pytest.raises(KeyError, match="did you mean 'arm.young'"):
-        filter_of(unknown=[pl.Unknown("arm.yung", 1e5)])
-    with pytest.raises(TypeError, match="list of pl.Unknown"):
+        filter_of(unknown=[pl.Prior("arm.yung", 1e5)])
+    with pytest.raises(TypeError, match="list of pl.Prior"):
         filter_of(unknown=["arm.young"])
     with pytest.raises(ValueError, match="stands twice"):
-        filter_of(unknown=[pl.Unknown("load", 1.0), pl.Unknown("load", 1.0)])
+        filter_of(unknown=[pl.Prior("load", 1.0), pl.Prior("load", 1.0)])
     with pytest.raises(ValueError, match="outside its bounds"):
-        filter_of(unknown=[pl.Unknown("load", 1.0, bounds=(1.0, 2.0))])
+        filter_of(unknown=[pl.Prior("load", 1.0, bounds=(1.0, 2.0))])
     with pytest.raises(ValueError, match="deviation"):
-        pl.Unknown("load", 0.0)
+        pl.Prior("load", 0.0)
     with pytest.raises(ValueError, match="smaller"):
-        pl.Unknown("load", 1.0, bounds=(2.0, 1.0))
+        pl.Prior("load", 1.0, bounds=(2.0, 1.0))
     with pytest.raises(TypeError, match="pair"):
         filter_of(uncertainty=0.1)
     with pytest.raises(ValueError, match="disturbance"):

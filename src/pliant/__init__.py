@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from .estimation.horizon import MovingHorizon
     from .estimation.kalman import ExtendedKalman
     from .estimation.smoother import Smoothed, smooth
-    from .estimation.unknowns import Unknown
+    from .estimation.unknowns import Prior
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
@@ -216,6 +216,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Pose",
     "PrandtlIshlinskii",
     "PrescribedMotion",
+    "Prior",
     "Prismatic",
     "Problem",
     "Profile",
@@ -258,7 +259,6 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Track",
     "Tube",
     "Universal",
-    "Unknown",
     "UserLaw",
     "UserLoad",
     "Wave",
@@ -305,7 +305,7 @@ _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 _LAZY |= {"MovingHorizon": "estimation.horizon", "Smoothed": "estimation.smoother", "smooth": "estimation.smoother"}
-_LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Unknown": "estimation.unknowns"}
+_LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Prior": "estimation.unknowns"}
 _LAZY |= {
     "optimize": "control.optimal.optimize",
     "OptimalPlan": "control.optimal.plan",

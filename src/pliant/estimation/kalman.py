@@ -32,7 +32,7 @@ class ExtendedKalman:
         Time between updates [s], one implicit step each.
     start, velocity, t0
         The estimate at the start, as of `simulate`: an Equilibrium, a Result, or coordinates.
-    unknown : list of Unknown
+    unknown : list of Prior
         Inputs and parameters that are estimated with the state: loads, stiffness, masses.
     uncertainty : (float, float), or arrays (nv,)
         Standard deviations of coordinates and velocities at the start: by how much each coordinate may displace what it carries [m, m/s; root mean square
@@ -75,7 +75,7 @@ class ExtendedKalman:
     >>> fibre = pl.costs.Curvature("arm", [0.2, 0.5, 0.8]).measured(0.02, "fibre")
     >>> readings = fibre.quantity.evaluate(truth.states).value[1:]
     >>> kalman = pl.ExtendedKalman(
-    ...     system, [fibre], step=0.01, start=pl.solve_statics(system), unknown=[pl.Unknown("load", 0.5)]
+    ...     system, [fibre], step=0.01, start=pl.solve_statics(system), unknown=[pl.Prior("load", 0.5)]
     ... )
     >>> for row in readings + np.random.default_rng(0).normal(scale=0.02, size=readings.shape):
     ...     found = kalman.update(values=row)

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from ..model.validate import finite, non_negative, positive, shown, text, unknown_name
 from ..system import System
 
-__all__ = ["Unknown", "Unknowns"]
+__all__ = ["Prior", "Unknowns"]
 
 Array = NDArray[np.float64]
 _WIDE = 100.0  # how far positive parameters may move by default, as a factor
 
 
 @dataclass(frozen=True)
-class Unknown:
-    """An input or a parameter of a robot that is estimated together with its state.
+class Prior:
+    """What is known at the start of an input or a parameter that is estimated together with the state.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ class Unknown:
     Examples
     --------
     >>> import pliant as pl
-    >>> pl.Unknown("arm.young", 2e5, bounds=(5e5, 2e6))
-    Unknown(name='arm.young', deviation=200000.0, drift=0.0, start=None, bounds=(500000.0, 2000000.0))
-    >>> pl.Unknown("load", 0.5, drift=1.0)  # newtons, and newtons per root second
-    Unknown(name='load', deviation=0.5, drift=1.0, start=None, bounds=None)
+    >>> pl.Prior("arm.young", 2e5, bounds=(5e5, 2e6))
+    Prior(name='arm.young', deviation=200000.0, drift=0.0, start=None, bounds=(500000.0, 2000000.0))
+    >>> pl.Prior("load", 0.5, drift=1.0)  # newtons, and newtons per root second
+    Prior(name='load', deviation=0.5, drift=1.0, start=None, bounds=None)
     """
 
     name: str
@@ -53,18 +53,18 @@ class Unknown:
     def __post_init__(self) -> None:
         """Check the values."""
         put = object.__setattr__
-        text("Unknown.name", self.name)
+        text("Prior.name", self.name)
         hint = "The standard deviation of what is known of it at the start, in its unit."
-        put(self, "deviation", positive("Unknown.deviation", self.deviation, hint=hint))
-        put(self, "drift", non_negative("Unknown.drift", self.drift, hint="Its unit per root second; 0 if constant."))
+        put(self, "deviation", positive("Prior.deviation", self.deviation, hint=hint))
+        put(self, "drift", non_negative("Prior.drift", self.drift, hint="Its unit per root second; 0 if constant."))
         if self.start is not None:
-            put(self, "start", finite("Unknown.start", self.start))
+            put(self, "start", finite("Prior.start", self.start))
         if self.bounds is not None:
             if not isinstance(self.bounds, (tuple, list)) or len(self.bounds) != 2:
-                raise TypeError(f"Unknown.bounds = {shown(self.bounds)} must be a pair (lowest, highest).")
+                raise TypeError(f"Prior.bounds = {shown(self.bounds)} must be a pair (lowest, highest).")
             low, high = (float(x) for x in self.bounds)
             if not low < high:
-                raise ValueError(f"Unknown.bounds = {shown(self.bounds)}: the first must be smaller than the second.")
+                raise ValueError(f"Prior.bounds = {shown(self.bounds)}: the first must be smaller than the second.")
             put(self, "bounds", (low, high))
 
 
@@ -81,10 +81,10 @@ class Unknowns:
     """
 
     def __init__(self, system: System, unknown: Any) -> None:
-        given = [unknown] if isinstance(unknown, Unknown) else unknown
-        if not isinstance(given, Sequence) or not all(isinstance(x, Unknown) for x in given):
+        given = [unknown] if isinstance(unknown, Prior) else unknown
+        if not isinstance(given, Sequence) or not all(isinstance(x, Prior) for x in given):
             raise TypeError(
-                f"unknown = {shown(unknown)} must be a list of pl.Unknown(name, deviation), of inputs or parameters of the robot."
+                f"unknown = {shown(unknown)} must be a list of pl.Prior(name, deviation), of inputs or parameters of the robot."
             )
         names = [x.name for x in given]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -108,10 +108,10 @@ class Unknowns:
         self.low, self.high = np.array(bounds, dtype=float).reshape(-1, 2).T
         for name, value, low, high in zip(self.names, self.start, self.low, self.high):
             if not low <= value <= high:
-                raise ValueError(f"Unknown {name!r}: the start {value:g} lies outside its bounds [{low:g}, {high:g}].")
+                raise ValueError(f"Prior {name!r}: the start {value:g} lies outside its bounds [{low:g}, {high:g}].")
 
     @staticmethod
-    def _bounds(system: System, x: Unknown, value: float) -> tuple[float, float]:
+    def _bounds(system: System, x: Prior, value: float) -> tuple[float, float]:
         if x.bounds is not None:
             return x.bounds
         if x.name in system.input_names:
