@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from .estimation.estimate import Estimate
     from .estimation.horizon import MovingHorizon
     from .estimation.kalman import ExtendedKalman
+    from .estimation.shape import ShapeEstimate, estimate_shape
     from .estimation.smoother import Smoothed, smooth
     from .estimation.unknowns import Prior
     from .control.optimal.optimize import optimize
@@ -237,6 +238,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Rows",
     "Sampled",
     "Sensor",
+    "ShapeEstimate",
     "Signal",
     "Skate",
     "Slot",
@@ -271,6 +273,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "coriolis_matrix",
     "costs",
     "equation_of_motion",
+    "estimate_shape",
     "helical_routing",
     "helix",
     "io",
@@ -305,6 +308,7 @@ _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 _LAZY |= {"MovingHorizon": "estimation.horizon", "Smoothed": "estimation.smoother", "smooth": "estimation.smoother"}
+_LAZY |= {"ShapeEstimate": "estimation.shape", "estimate_shape": "estimation.shape"}
 _LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Prior": "estimation.unknowns"}
 _LAZY |= {
     "optimize": "control.optimal.optimize",
