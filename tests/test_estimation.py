@@ -466,6 +466,54 @@ def test_loops_stay_closed():
     assert found.deviation("load") < 0.15  # half of what was known of it
 
 
+# ---------------------------------------------------------------- at rest
+
+
+def test_shape_at_rest():
+    """Loads and stiffness of a resting arm, with standard deviations that are those of the scatter."""
+    system = arm()
+    true = system.with_parameters({"arm.young": 0.8e6})
+    rest = pl.solve_statics(true, {"left": 2.0, "top": 3.0, "load": 0.2, "side": -0.1})
+    sensors = [costs.StrainGauge("arm", [0.05, 0.05, 0.5, 0.5], [0.02, 0, 0.01, 0], [0, 0.02, 0, 0.01]).measured(1e-4, "gauges")]
+    sensors += [costs.TendonLength().measured(1e-4, "cables"), costs.Position("arm.tip").measured(1e-3, "camera")]
+    unknown = [pl.Prior("load", 1.0), pl.Prior("side", 1.0), pl.Prior("arm.young", 5e5)]
+    states = costs.States.at_rest(true, rest.q, rest.u)
+    exact = np.concatenate([s.quantity.evaluate(states).value[0] for s in sensors])
+    noise = np.concatenate([s.deviations(system) for s in sensors])
+    found = pl.estimate_shape(system, sensors, exact, {"left": 2.0, "top": 3.0}, unknown=unknown)
+    assert found.success
+    assert found.unknown["arm.young"] == pytest.approx(0.8e6, rel=5e-3)
+    assert found.unknown["load"] == pytest.approx(0.2, abs=5e-3)
+    off = []
+    for seed in range(8):
+        y = exact + noise * np.random.default_rng(seed).normal(size=len(noise))
+        y[1] = np.nan
+        found = pl.estimate_shape(system, sensors, y, {"left": 2.0, "top": 3.0}, unknown=unknown)
+        off += [(found.unknown[k] - x) / found.deviation(k) for k, x in (("load", 0.2), ("side", -0.1), ("arm.young", 0.8e6))]
+        assert np.linalg.norm(found.pose("arm.tip")[:3, 3] - true.pose("arm.tip", rest.q)[:3, 3]) < 3e-3
+    assert np.abs(off).max() < 4.0
+    assert 0.5 < np.sqrt(np.mean(np.square(off))) < 1.6
+    with pytest.raises(ValueError, match="unknown is empty"):
+        pl.estimate_shape(system, sensors, exact, unknown=[])
+
+
+def test_slopes_of_equilibria():
+    from pliant.estimation.readings import Readings
+    from pliant.estimation.shape import _Statics
+    from pliant.estimation.unknowns import Unknowns
+
+    system = looped()
+    sensors = [*SENSORS["looped"][::2], costs.StrainGauge("rod1", 0.3, z=0.01).measured(1e-3)]
+    unknowns = Unknowns(system, [pl.Prior("load", 0.1), pl.Prior("rod0.young", 1e5), pl.Prior("rod1.length", 0.01)])
+    statics = _Statics(system, Readings(system, sensors), unknowns, system.inputs(None).copy())
+    w = unknowns.start + [0.05, 0, 0]
+    robot, state = statics.at(w, None)
+    J = statics.slopes(robot, state) * unknowns.deviation
+    tries = differences(lambda d: statics.read(*statics.at(w + d * unknowns.deviation, state)), 3, (1e-1, 3e-2, 1e-2))
+    for k, columns in enumerate(tries):
+        assert min(np.abs(column - J[:, k]).max() for column in columns) <= 1e-7 * np.abs(J[:, k]).max(), k
+
+
 # ---------------------------------------------------------------- refusals
 
 
