@@ -104,9 +104,14 @@ def main(figures_dir=None):
     run = experiment()
     for name, found in run["found"].items():
         last, off = found[-1], 1e3 * errors(run["run"], found)
-        print(f"{name}: load {last.unknown['down']:.3f} ± {last.deviation('down'):.3f} N of {WEIGHT} N, to the side", end=" ")
+        print(
+            f"{name}: load {last.unknown['down']:.3f} ± {last.deviation('down'):.3f} N of {WEIGHT} N, to the side",
+            end=" ",
+        )
         print(f"{last.unknown['side']:.3f} ± {last.deviation('side'):.3f} N of 0 N;", end=" ")
-        print(f"modulus {last.unknown['arm.young'] / 1e6:.4f} ± {last.deviation('arm.young') / 1e6:.4f} MPa of {YOUNG / 1e6} MPa")
+        print(
+            f"modulus {last.unknown['arm.young'] / 1e6:.4f} ± {last.deviation('arm.young') / 1e6:.4f} MPa of {YOUNG / 1e6} MPa"
+        )
         print(f"  tip: {off[50:].mean():.2f} mm off on average, {off[50:].max():.2f} mm at most after half a second")
     gallery.save(figures_dir, figures, run)
 

@@ -318,7 +318,9 @@ def test_what_sensors_read(arm):
     np.testing.assert_allclose(read[3:], R.T @ (second - arm.gravity), atol=1e-4 * np.abs(second).max())
     np.testing.assert_allclose(read[:3], arm.twist("hand.tip", q, v)[:3], rtol=1e-14)
     seen = costs.FramePose("hand.tip", pl.rotate("y", 0.3))
-    np.testing.assert_allclose(seen.reading(arm.pose("hand.tip", states.q)), seen.evaluate(motion(arm)).value, atol=1e-13)
+    np.testing.assert_allclose(
+        seen.reading(arm.pose("hand.tip", states.q)), seen.evaluate(motion(arm)).value, atol=1e-13
+    )
     np.testing.assert_allclose(seen.reading(pl.Pose()), [0, 0, 0, 0, -0.3, 0], atol=1e-15)
     with pytest.raises(ValueError, match="pose has shape"):
         seen.reading(np.zeros(3))

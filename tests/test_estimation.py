@@ -18,7 +18,9 @@ def cart():
     robot = pl.Robot("carts", gravity=(0, 0, 0))
     spring = pl.Prismatic("x", stiffness=20.0, damping=0.5)
     one = robot.add_body("one", joint=spring, shape=pl.Sphere(0.1), mass=1.0)
-    robot.add_body("two", parent=one, joint=pl.Prismatic("x", stiffness=5.0, damping=0.1), shape=pl.Sphere(0.1), mass=0.5)
+    robot.add_body(
+        "two", parent=one, joint=pl.Prismatic("x", stiffness=5.0, damping=0.1), shape=pl.Sphere(0.1), mass=0.5
+    )
     robot.add_motor("motor", "one")
     return robot.compile()
 
@@ -27,7 +29,11 @@ def arm(order=2):
     """A light arm with a load at its tip and two cables."""
     robot = pl.Robot("arm")
     rod = robot.add_rod(
-        "arm", length=0.4, section=pl.Circle((0.02, 0.012)), material=SILICONE, strains=pl.Strains(bending=order, torsion=1)
+        "arm",
+        length=0.4,
+        section=pl.Circle((0.02, 0.012)),
+        material=SILICONE,
+        strains=pl.Strains(bending=order, torsion=1),
     )
     robot.add_tendon("left", rod, y=0.01)
     robot.add_tendon("top", rod, z=0.01)
@@ -44,7 +50,9 @@ def floating():
         "tail", parent=hull, offset=pl.translate(0.1, 0, 0) @ pl.rotate("y", 0.4), length=0.6, section=pl.Circle(0.02),
         material=SILICONE, strains=pl.Strains(torsion=1, bending=2, stretch=1), joint=pl.Spherical(stiffness=0.3),
     )  # fmt: skip
-    robot.add_body("fin", parent=tail.at(0.4), joint=pl.Revolute("y", stiffness=0.5), shape=pl.Box(0.1, 0.1, 0.01), mass=0.2)
+    robot.add_body(
+        "fin", parent=tail.at(0.4), joint=pl.Revolute("y", stiffness=0.5), shape=pl.Box(0.1, 0.1, 0.01), mass=0.2
+    )
     robot.add_tendon("cord", "tail", z=0.015)
     robot.add_wrench("load", tail.tip, force=(0, 1, 0.5), axes="body")
     return robot.compile()
@@ -188,14 +196,23 @@ def moving(request):
     rng = np.random.default_rng(5)
     closed = request.param == "looped"
     start = pl.solve_statics(system).q if closed else system.random(rng, scale=0.3)
-    unknown = [pl.Prior(name, 0.3 * abs(system.parameters.get(name, 1.0)), start=None) for name in UNKNOWN[request.param]]
+    unknown = [
+        pl.Prior(name, 0.3 * abs(system.parameters.get(name, 1.0)), start=None) for name in UNKNOWN[request.param]
+    ]
     made = model(
-        system, SENSORS[request.param], start=start, velocity=(0.02 if closed else 0.3) * rng.normal(size=system.nv), unknown=unknown, tolerance=1e-13
+        system,
+        SENSORS[request.param],
+        start=start,
+        velocity=(0.02 if closed else 0.3) * rng.normal(size=system.nv),
+        unknown=unknown,
+        tolerance=1e-13,
     )
     w = made.steps.start.w.copy()
     w[: len(made.unknowns.inputs)] = 0.3, *([2.0] if request.param == "arm" else [])
     first = State(0.0, made.steps.start.q, made.steps.start.v, made.steps.start.z, w)
-    u = made.inputs({name: x for name, x in (("cord", 1.5), ("top", 1.5), ("motor", 0.03)) if name in system.input_names})
+    u = made.inputs(
+        {name: x for name, x in (("cord", 1.5), ("top", 1.5), ("motor", 0.03)) if name in system.input_names}
+    )
     return made, made.steps.advance(first, u, False)[0], u
 
 
@@ -204,7 +221,12 @@ def differences(function, size, steps):
     columns = []
     for k in range(size):
         d = np.eye(size)[k]
-        columns.append([(8 * (function(h * d) - function(-h * d)) - function(2 * h * d) + function(-2 * h * d)) / (12 * h) for h in steps])
+        columns.append(
+            [
+                (8 * (function(h * d) - function(-h * d)) - function(2 * h * d) + function(-2 * h * d)) / (12 * h)
+                for h in steps
+            ]
+        )
     return columns
 
 
@@ -246,7 +268,12 @@ def test_the_step_is_that_of_a_rollout(moving):
     made, state, u = moving
     end = made.steps.advance(state, u)[0]
     run = pl.rollout(
-        made.steps.system(state.w), made.steps.inputs(u, state.w)[None], step=made.step, start=state.q, velocity=state.v, tolerance=1e-13
+        made.steps.system(state.w),
+        made.steps.inputs(u, state.w)[None],
+        step=made.step,
+        start=state.q,
+        velocity=state.v,
+        tolerance=1e-13,
     )
     np.testing.assert_allclose(end.q, run.q[-1], atol=1e-10)
     np.testing.assert_allclose(end.v, run.v[-1], atol=1e-8)
@@ -306,7 +333,10 @@ def test_consistency():
     from scipy.stats import chi2
 
     system = arm(order=1)
-    sensors = [costs.Curvature("arm", [0.2, 0.6, 0.9]).measured(0.05, "fibre"), costs.Position("arm.tip").measured(2e-3, "camera")]
+    sensors = [
+        costs.Curvature("arm", [0.2, 0.6, 0.9]).measured(0.05, "fibre"),
+        costs.Position("arm.tip").measured(2e-3, "camera"),
+    ]
     options = {"unknown": [pl.Prior("load", 0.1, drift=0.1)], "disturbance": 0.05, "start": pl.solve_statics(system)}
     nees, nis, count, values = 0.0, 0.0, 0, 0
     steps = model(system, sensors, 0.02, **options)
@@ -314,7 +344,9 @@ def test_consistency():
         rng = np.random.default_rng(seed)
         kalman = pl.ExtendedKalman(system, sensors, step=0.02, **options)
         made = kalman.model
-        truth = steps.steps.moved(steps.steps.start, steps.size * np.sqrt(np.diag(steps.covariance)) * rng.normal(size=steps.n))
+        truth = steps.steps.moved(
+            steps.steps.start, steps.size * np.sqrt(np.diag(steps.covariance)) * rng.normal(size=steps.n)
+        )
         for k in range(25):
             u = made.inputs({"left": 1.0 + np.sin(0.3 * k), "top": 1.0})
             kicked = steps.steps.moved(truth, steps.size * steps.noise * rng.normal(size=steps.n))
@@ -338,7 +370,9 @@ def loaded():
     system = arm()
     true = system.with_parameters({"arm.young": 0.8e6})
     t = 0.02 * np.arange(60)
-    U = np.column_stack([2 + 2 * np.sin(4 * t), 3 + 2 * np.cos(3 * t), np.where(t < 0.6, 0.1, 0.25), np.full_like(t, -0.05)])
+    U = np.column_stack(
+        [2 + 2 * np.sin(4 * t), 3 + 2 * np.cos(3 * t), np.where(t < 0.6, 0.1, 0.25), np.full_like(t, -0.05)]
+    )
     sensors = [
         costs.Curvature("arm", [0.1, 0.4, 0.7]).measured(0.02, "fibre"),
         costs.StrainGauge("arm", [0.05, 0.05], [0.02, 0.0], [0.0, 0.02]).measured(2e-4, "gauges"),
@@ -395,12 +429,18 @@ def test_smoothing_beats_filtering(loaded):
     Y = readings(system, sensors, run)[:30]
     found = pl.smooth(system, sensors, U[:30], Y, step=0.02, start=start, unknown=unknown[1:], uncertainty=(0.05, 0.2))
     assert not found.success or found.iterations < 20
-    by_name = {name: Y[:, place] for name, place in (("fibre", slice(0, 6)), ("gauges", slice(6, 8)), ("cables", slice(8, 10)))}
-    again = pl.smooth(system, sensors, U[:30], by_name, step=0.02, start=start, unknown=unknown[1:], uncertainty=(0.05, 0.2))
+    by_name = {
+        name: Y[:, place] for name, place in (("fibre", slice(0, 6)), ("gauges", slice(6, 8)), ("cables", slice(8, 10)))
+    }
+    again = pl.smooth(
+        system, sensors, U[:30], by_name, step=0.02, start=start, unknown=unknown[1:], uncertainty=(0.05, 0.2)
+    )
     np.testing.assert_allclose(again.q, found.q, atol=1e-12)
     sigma = found.deviation("arm.young")
     assert np.all(np.diff(sigma) <= 1e-6 * sigma[0])
-    assert abs(found.unknown["arm.young"][-1] - 0.8e6) < 5 * sigma[-1] + 5e4  # the load, which it does not know of, steps
+    assert (
+        abs(found.unknown["arm.young"][-1] - 0.8e6) < 5 * sigma[-1] + 5e4
+    )  # the load, which it does not know of, steps
     assert "arm.young" in str(found)
 
 
@@ -410,7 +450,9 @@ def test_outliers(loaded):
     rng = np.random.default_rng(7)
     Y = readings(system, sensors, run)
     wild = rng.uniform(size=Y.shape) < 0.03
-    Y[wild] += rng.choice([-1.0, 1.0], size=wild.sum()) * 60 * np.tile(np.repeat([0.02, 2e-4, 1e-4], [6, 2, 2]), (60, 1))[wild]
+    Y[wild] += (
+        rng.choice([-1.0, 1.0], size=wild.sum()) * 60 * np.tile(np.repeat([0.02, 2e-4, 1e-4], [6, 2, 2]), (60, 1))[wild]
+    )
     options = {"step": 0.02, "start": start, "unknown": unknown[:2]}
     system = system.with_parameters({"arm.young": 0.8e6})
     tips = run.positions("arm.tip")[1:]
@@ -474,7 +516,11 @@ def test_shape_at_rest():
     system = arm()
     true = system.with_parameters({"arm.young": 0.8e6})
     rest = pl.solve_statics(true, {"left": 2.0, "top": 3.0, "load": 0.2, "side": -0.1})
-    sensors = [costs.StrainGauge("arm", [0.05, 0.05, 0.5, 0.5], [0.02, 0, 0.01, 0], [0, 0.02, 0, 0.01]).measured(1e-4, "gauges")]
+    sensors = [
+        costs.StrainGauge("arm", [0.05, 0.05, 0.5, 0.5], [0.02, 0, 0.01, 0], [0, 0.02, 0, 0.01]).measured(
+            1e-4, "gauges"
+        )
+    ]
     sensors += [costs.TendonLength().measured(1e-4, "cables"), costs.Position("arm.tip").measured(1e-3, "camera")]
     unknown = [pl.Prior("load", 1.0), pl.Prior("side", 1.0), pl.Prior("arm.young", 5e5)]
     states = costs.States.at_rest(true, rest.q, rest.u)
@@ -489,7 +535,10 @@ def test_shape_at_rest():
         y = exact + noise * np.random.default_rng(seed).normal(size=len(noise))
         y[1] = np.nan
         found = pl.estimate_shape(system, sensors, y, {"left": 2.0, "top": 3.0}, unknown=unknown)
-        off += [(found.unknown[k] - x) / found.deviation(k) for k, x in (("load", 0.2), ("side", -0.1), ("arm.young", 0.8e6))]
+        off += [
+            (found.unknown[k] - x) / found.deviation(k)
+            for k, x in (("load", 0.2), ("side", -0.1), ("arm.young", 0.8e6))
+        ]
         assert np.linalg.norm(found.pose("arm.tip")[:3, 3] - true.pose("arm.tip", rest.q)[:3, 3]) < 3e-3
     assert np.abs(off).max() < 4.0
     assert 0.5 < np.sqrt(np.mean(np.square(off))) < 1.6
@@ -541,9 +590,9 @@ def test_refusals():
         filter_of([costs.Position("arm.tp").measured(0.1)])
     with pytest.raises(ValueError, match="step"):
         filter_of(step=-0.01)
-    with pytest.raises(KeyError, match="did you mean 'arm.young'"):
+    with pytest.raises(KeyError, match=r"did you mean 'arm\.young'"):
         filter_of(unknown=[pl.Prior("arm.yung", 1e5)])
-    with pytest.raises(TypeError, match="list of pl.Prior"):
+    with pytest.raises(TypeError, match=r"list of pl\.Prior"):
         filter_of(unknown=["arm.young"])
     with pytest.raises(ValueError, match="stands twice"):
         filter_of(unknown=[pl.Prior("load", 1.0), pl.Prior("load", 1.0)])

@@ -30,7 +30,12 @@ def swimmer() -> pl.System:
     robot = pl.Robot("floating body with tail, 13 dof")
     hull = robot.add_body("hull", joint=pl.Free(), shape=pl.Box(0.3, 0.2, 0.1), mass=2.0)
     robot.add_rod(
-        "arm", parent=hull, length=0.4, section=pl.Circle(0.015), material=SILICONE, strains=pl.Strains(torsion=0, bending=2)
+        "arm",
+        parent=hull,
+        length=0.4,
+        section=pl.Circle(0.015),
+        material=SILICONE,
+        strains=pl.Strains(torsion=0, bending=2),
     )
     robot.add_tendon("cable", "arm", z=0.012)
     return robot.compile()

@@ -99,15 +99,15 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from .control.optimal.optimize import optimize
+    from .control.optimal.plan import OptimalPlan
+    from .control.optimal.problem import Problem
     from .estimation.estimate import Estimate
     from .estimation.horizon import MovingHorizon
     from .estimation.kalman import ExtendedKalman
     from .estimation.shape import ShapeEstimate, estimate_shape
     from .estimation.smoother import Smoothed, smooth
     from .estimation.unknowns import Prior
-    from .control.optimal.optimize import optimize
-    from .control.optimal.plan import OptimalPlan
-    from .control.optimal.problem import Problem
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult

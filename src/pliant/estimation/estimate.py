@@ -88,7 +88,7 @@ class Estimate:
         """
         if not isinstance(quantity, Quantity):
             raise TypeError(f"quantity = {shown(quantity)} must be a Quantity such as costs.Position(frame).")
-        states = States(self.system, [self.t], self.q[None], self.v[None], self.u[None])
+        states = States(self.system, np.array([self.t]), self.q[None], self.v[None], self.u[None])
         found = quantity.evaluate(states)
         nv, n = self.system.nv, len(self.names)
         H = np.zeros((found.value.shape[1], n))

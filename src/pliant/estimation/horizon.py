@@ -118,7 +118,9 @@ class MovingHorizon:
         said = [] if model.steps.subdivided == before else ["a step was taken in parts."]
         said += [f"{self._names[k]!r} is held at its bound." for k, _edge in fit.bound]
         if self.change > 0.5:
-            said.append(f"the last iteration moved the motion by {self.change:.2g} standard deviations: use more iterations.")
+            said.append(
+                f"the last iteration moved the motion by {self.change:.2g} standard deviations: use more iterations."
+            )
         self.estimate = Estimate(
             model.steps.system(state.w), state.t, state.q, state.v, model.steps.inputs(self._data[-1].u, state.w), model.unknowns.values(state.w),
             state.z, self._names, innovation, last.nis, last.used, (), tuple(said), found.P[-1], model.size,

@@ -79,8 +79,8 @@ class ExtendedKalman:
     ... )
     >>> for row in readings + np.random.default_rng(0).normal(scale=0.02, size=readings.shape):
     ...     found = kalman.update(values=row)
-    >>> print(f"{found.unknown['load']:.2f} N of 0.2 N")
-    0.20 N of 0.2 N
+    >>> print(f"{found.unknown['load']:.1f} N of 0.2 N")
+    0.2 N of 0.2 N
     """
 
     def __init__(
@@ -100,9 +100,7 @@ class ExtendedKalman:
         method: Method = "sdirk2",
         tolerance: float = 1e-10,
     ) -> None:
-        options = Options(
-            step, start, velocity, t0, unknown, uncertainty, disturbance, motion, method, tolerance
-        )
+        options = Options(step, start, velocity, t0, unknown, uncertainty, disturbance, motion, method, tolerance)
         self.model = StochasticModel(system, sensors, options)
         self.gate = np.inf if gate is None else positive("gate", gate, hint="In standard deviations.")
         self.state, self.P = self.model.steps.start, self.model.covariance.copy()
@@ -154,9 +152,7 @@ class ExtendedKalman:
         self.estimate = self._estimate(innovation, found.nis, found.used, rejected)
         return self.estimate
 
-    def _estimate(
-        self, innovation: Array, nis: float = 0.0, used: int = 0, rejected: tuple[str, ...] = ()
-    ) -> Estimate:
+    def _estimate(self, innovation: Array, nis: float = 0.0, used: int = 0, rejected: tuple[str, ...] = ()) -> Estimate:
         state, model = self.state, self.model
         return Estimate(
             model.steps.system(state.w), state.t, state.q, state.v, model.steps.inputs(self._u, state.w), model.unknowns.values(state.w), state.z,

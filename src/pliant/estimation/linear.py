@@ -56,7 +56,9 @@ def correct(P: Array, H: Array, noise: Array, e: Array, gate: float = np.inf) ->
     S.flat[:: m + 1] += noise * noise
     L, info = dpotrf(S, lower=1)
     if info:
-        raise ArithmeticError("the covariance of the innovations is not positive definite: covariances have lost their digits, or contain NaN.")
+        raise ArithmeticError(
+            "the covariance of the innovations is not positive definite: covariances have lost their digits, or contain NaN."
+        )
     K = dpotrs(L, PH.T, lower=1)[0].T
     left = K @ H
     np.negative(left, out=left)

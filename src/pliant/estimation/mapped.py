@@ -157,7 +157,9 @@ class MappedStep:
         """
         found = self._try(state, u, self.h, derive)
         if found is None:  # perhaps since the accelerations that it started from are those of another place
-            self._begin = replace(self._plan, times=self._memory.record.t.copy(), z=state.z)._begin(self._memory, self._motion)
+            self._begin = replace(self._plan, times=self._memory.record.t.copy(), z=state.z)._begin(
+                self._memory, self._motion
+            )
             found = self._try(state, u, self.h, derive)
         if found is None:
             self.subdivided += 1
@@ -237,11 +239,11 @@ class MappedStep:
             for i, replay in enumerate(replays):
                 lever.dclose[nx + k + i], lever.dmove[nx + k + i] = replay[2][0], replay[3][0]
             self._push(-1, state.t)
-        for i, (r, e, close, direct, kept) in enumerate(replays):
+        for i, (r, e, gap, direct, kept) in enumerate(replays):
             at = nx + k + i
             lever.du[at, :, nu:] = -r[0]
             lever.de[at], lever.dkept[at] = e[0], kept[0]
-            lever.dclose[at], lever.dmove[at] = close[1], direct[1]
+            lever.dclose[at], lever.dmove[at] = gap[1], direct[1]
         self._push(0, state.t)
         F = np.zeros((self.size, self.size))
         F[:nv], F[nv : 2 * nv], F[2 * nv : nx] = lever.dq.T, lever.dv.T, lever.dz.T

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..gradients.costs.states import States
 from ..gradients.rollout import METHODS, Method
 from ..model.validate import choice, positive, reals, shown
 from ..system import Inputs, System, needs_system
@@ -127,11 +126,6 @@ class StochasticModel:
                 H[:, nx + k + j] += weight * readings.value(other, state.t, state.q, state.v, inputs)
         H *= self.size
         return found.value, H
-
-    def states(self, state: State, u: Array) -> States:
-        """A state as quantities see it."""
-        system = self.steps.system(state.w)
-        return States(system, [state.t], state.q[None], state.v[None], self.steps.inputs(u, state.w)[None])
 
 
 def _pair(value: Any) -> tuple[Any, Any]:

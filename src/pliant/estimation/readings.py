@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -56,7 +57,7 @@ class Readings:
             raise ValueError(f"sensors: {twice!r} stands twice. Give them names: quantity.measured(noise, 'name').")
         noise = [sensor.deviations(system) for sensor in given]
         ends = np.cumsum([0, *map(len, noise)]).tolist()
-        self.places = tuple(slice(a, b) for a, b in zip(ends, ends[1:]))
+        self.places = tuple(slice(a, b) for a, b in itertools.pairwise(ends))
         self.noise = np.concatenate(noise)
 
     def __len__(self) -> int:
@@ -83,7 +84,9 @@ class Readings:
             array = np.atleast_1d(reals("values", values, hint="A vector of all readings, or a dictionary by sensor."))
             if array.shape != out.shape:
                 sizes = ", ".join(f"{name}: {p.stop - p.start}" for name, p in zip(self.names, self.places))
-                raise ValueError(f"values has shape {array.shape}, but {out.shape} is needed ({sizes}); NaN is missing.")
+                raise ValueError(
+                    f"values has shape {array.shape}, but {out.shape} is needed ({sizes}); NaN is missing."
+                )
             out[:] = array
         if np.any(np.isinf(out)):
             raise ValueError(f"values = {shown(values)} has an infinite entry; use NaN for what is missing.")

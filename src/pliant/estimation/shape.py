@@ -169,7 +169,7 @@ def estimate_shape(
     >>> read = fibre.quantity.evaluate(pl.costs.States.at_rest(system, truth.q)).value[0]
     >>> found = pl.estimate_shape(system, [fibre], read, unknown=[pl.Prior("down", 5.0), pl.Prior("side", 5.0)])
     >>> print(f"{found.unknown['down']:.3f} N and {found.unknown['side']:.3f} N; {found.message}")
-    0.300 N and 0.100 N; converged in 5 iterations
+    0.300 N and 0.100 N; converged in 4 iterations
     """
     needs_system("estimate_shape", system)
     unknowns, readings = Unknowns(system, unknown), Readings(system, sensors)

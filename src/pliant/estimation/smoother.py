@@ -185,5 +185,7 @@ def rows_of(readings: Readings, values: Any) -> Array:
     columns = {str(name): reals(f"values[{name!r}]", value) for name, value in values.items()}
     lengths = {len(np.atleast_1d(x)) for x in columns.values()}
     if len(lengths) != 1:
-        raise ValueError(f"values: sensors have {sorted(lengths)} rows; give one for each step, NaN where nothing was read.")
+        raise ValueError(
+            f"values: sensors have {sorted(lengths)} rows; give one for each step, NaN where nothing was read."
+        )
     return np.array([readings.vector({name: x[k] for name, x in columns.items()}) for k in range(lengths.pop())])

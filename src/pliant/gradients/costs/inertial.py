@@ -10,7 +10,7 @@ from ...kernels.recursion import kinematics as kernels
 from ...model.pose import Pose
 from ...system import FrameLike, System
 from ...system.dynamics import acceleration_derivatives
-from .frames import Orientation, OfFrame, Position, hats
+from .frames import OfFrame, Orientation, Position, hats
 from .states import Array, Evaluated, Slopes, States, by_slopes, slopes_of
 
 __all__ = ["IMU", "FramePose"]
@@ -63,7 +63,8 @@ class FramePose(OfFrame):
 
         def derive() -> Slopes:
             place, turn = (slopes_of(part)[0] for part in parts)
-            assert place is not None and turn is not None
+            assert place is not None
+            assert turn is not None
             return np.concatenate([place, turn], axis=1), None, None
 
         return by_slopes(states, np.hstack([part.value for part in parts]), derive)

@@ -135,7 +135,7 @@ class StrainGauge(Strain):
     >>> rest = pl.solve_statics(system)
     >>> gauges = pl.costs.StrainGauge("arm", [0.1, 0.1], z=[0.015, -0.015])  # above and below
     >>> print(gauges.evaluate(pl.costs.States.at_rest(system, rest.q)).value.round(4))
-    [[ 0.0461 -0.0461]]
+    [[ 0.1121 -0.1121]]
     """
 
     def __init__(self, rod: str | Link, X: ArrayLike, y: ArrayLike = 0.0, z: ArrayLike = 0.0) -> None:
