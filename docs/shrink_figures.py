@@ -10,6 +10,7 @@ CHOICE = {
     "bellows_actuator": "loops",
     "constant_strain_cantilever": "tip",
     "duality": "robot",
+    "estimate_tip_load": "estimate",
     "identify_material": "motion",
     "large_deflections": "bend",
     "manipulator_workspace": "cut",

@@ -126,6 +126,10 @@ MANIPULATOR = {
     "a tendon": costs.TendonLength(["top", "left"]),
     "strain": costs.Strain("arm", [0.2, 0.9], ["stretch", "torsion"]),
     "curvature": costs.Curvature("hand", 0.3),
+    "gauges": costs.StrainGauge("arm", [0.1, 0.5, 0.5], [0.01, 0.0, -0.02], [0.0, 0.02, 0.01]),
+    "tensions": costs.TendonTension(["top", "left"]),
+    "pose": costs.FramePose("hand.tip", pl.rotate((1, 2, 3), 0.7)),
+    "inertial unit": costs.IMU("hand.tip"),
     "kinetic": costs.Energy("kinetic"),
     "elastic": costs.Energy("elastic"),
     "gravitational": costs.Energy("gravitational"),
@@ -153,6 +157,10 @@ FLOATING = {
     "rates": costs.Rates(),
     "tendon": costs.TendonLength("cord"),
     "curvature": costs.Curvature("tail", [0.0, 1.0]),
+    "pose": costs.FramePose("fin", pl.rotate((1, 2, 3), 0.7)),
+    "inertial unit": costs.IMU("fin"),
+    "inertial unit on the base": costs.IMU("hull"),
+    "inertial unit on the rod": costs.IMU("tail.tip"),
     "kinetic": costs.Energy("kinetic"),
     "elastic": costs.Energy("elastic"),
     "gravitational": costs.Energy("gravitational"),
@@ -232,6 +240,90 @@ def test_names_of_contacts(touching):
     assert costs.Clearance("floor").evaluate(states).value.shape == (1, costs.Clearance("floor").size(touching))
     with pytest.raises(KeyError, match="did you mean 'floor'"):
         costs.Clearance("flor").evaluate(states)
+
+
+def cords():
+    """Elastic cables with damping, along rods and straight between them, and one that is pulled."""
+    robot = pl.Robot("cords")
+    arm = robot.add_rod(
+        "arm", length=0.5, section=pl.Circle((0.03, 0.015)), material=SILICONE, joint=pl.Revolute("z"),
+        strains=pl.Strains(torsion=2, bending=3, stretch=1, shear=1), reference_strain=(0, 0.5, 0, 1, 0, 0),
+    )  # fmt: skip
+    robot.add_rod(
+        "hand", parent="arm", length=0.2, section=pl.Circle(0.01), material=SILICONE, strains=pl.Strains.kirchhoff(1)
+    )
+    robot.add_tendon("left", "arm", y=0.01, control="elastic", stiffness=300.0, damping=2.0)
+    way = [arm.at(0.1), pl.Along("hand", z=0.01)]
+    robot.add_tendon("far", way, control="elastic", stiffness=300.0, damping=2.0)
+    robot.add_tendon("top", "arm", z=0.01)
+    return robot.compile()
+
+
+def test_tensions_of_elastic_tendons():
+    system = cords()
+    states = motion(system)
+    tension = costs.TendonTension()
+    for k, (q, v, u) in enumerate(zip(states.q, states.v, states.u)):
+        np.testing.assert_allclose(tension.evaluate(states).value[k], system.tendon_tensions(q, v, u), rtol=1e-14)
+    assert tension.evaluate(states).value[:, :2].min() > 10.0
+    check(tension, states)
+    slack = replace(states, u=states.u - [10.0, 10.0, 0.0])  # let out by ten metres
+    found = tension.evaluate(slack)
+    assert np.all(found.value[:, :2] == 0.0)
+    assert not np.any(found.push(replace_u(direction(slack)))[:, :2])
+
+
+def replace_u(d):
+    return costs.Variation(d.q, d.v, 0.0 * d.u)
+
+
+def test_tensions_that_are_no_function_of_the_state():
+    robot = pl.Robot("held")
+    robot.add_rod("arm", length=0.5, section=pl.Circle(0.02), material=SILICONE, strains=pl.Strains.kirchhoff(1))
+    robot.add_tendon("held", "arm", z=0.01, control="length")
+    robot.add_tendon("rough", "arm", y=0.01, control="elastic", stiffness=100.0, damping=1.0, friction=0.1)
+    system = robot.compile()
+    with pytest.raises(ValueError, match="'held' is prescribed"):
+        costs.TendonTension("held").size(system)
+    with pytest.raises(ValueError, match="damping and friction"):
+        costs.TendonTension("rough").size(system)
+    with pytest.raises(ValueError, match="do not follow from its state"):
+        costs.IMU("arm.tip").size(system)
+    with pytest.raises(ValueError, match="2 points"):
+        costs.StrainGauge("arm", [0.1, 0.2], y=[0.0, 0.1, 0.2])
+
+
+def test_what_sensors_read(arm):
+    """Gauges against the lengths of cables that run where they are, inertial units against positions in time, poses against readings."""
+    robot = arm.robot
+    robot.add_tendon("line", "hand", y=0.004, z=0.006)
+    system = robot.compile()
+    states = motion(system)
+    X = np.polynomial.legendre.leggauss(12)[0] / 2 + 0.5
+    w = np.polynomial.legendre.leggauss(12)[1] / 2
+    stretch = costs.StrainGauge("hand", X, 0.004, 0.006).evaluate(states).value @ w
+    length = costs.TendonLength("line").evaluate(states).value[:, 0]
+    np.testing.assert_allclose(stretch, length / 0.2 - 1.0, atol=1e-12)
+    state = costs.States(arm, [0.0], arm.random(1, scale=0.2)[None], 0.1 * np.ones((1, arm.nv)), np.zeros((1, arm.nu)))
+    q, v = state.q[0], state.v[0]
+    a = arm.forward_dynamics(q, v)
+    h = 1e-5
+
+    def place(t):
+        return arm.pose("hand.tip", arm.integrate(q, t * v + 0.5 * t * t * a))[:3, 3]
+
+    second = (place(h) - 2 * place(0.0) + place(-h)) / h**2
+    R = arm.pose("hand.tip", q)[:3, :3]
+    read = costs.IMU("hand.tip").evaluate(state).value[0]
+    np.testing.assert_allclose(read[3:], R.T @ (second - arm.gravity), atol=1e-4 * np.abs(second).max())
+    np.testing.assert_allclose(read[:3], arm.twist("hand.tip", q, v)[:3], rtol=1e-14)
+    seen = costs.FramePose("hand.tip", pl.rotate("y", 0.3))
+    np.testing.assert_allclose(
+        seen.reading(arm.pose("hand.tip", states.q)), seen.evaluate(motion(arm)).value, atol=1e-13
+    )
+    np.testing.assert_allclose(seen.reading(pl.Pose()), [0, 0, 0, 0, -0.3, 0], atol=1e-15)
+    with pytest.raises(ValueError, match="pose has shape"):
+        seen.reading(np.zeros(3))
 
 
 def test_a_robot_without_contacts_is_clear(arm):

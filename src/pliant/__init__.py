@@ -104,6 +104,12 @@ if TYPE_CHECKING:
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
+    from .estimation.estimate import Estimate
+    from .estimation.horizon import MovingHorizon
+    from .estimation.kalman import ExtendedKalman
+    from .estimation.shape import ShapeEstimate, estimate_shape
+    from .estimation.smoother import Smoothed, smooth
+    from .estimation.unknowns import Prior
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -151,8 +157,10 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Ellipsoid",
     "EquationOfMotion",
     "Equilibrium",
+    "Estimate",
     "Event",
     "Expression",
+    "ExtendedKalman",
     "Fixed",
     "Fluid",
     "ForwardDerivatives",
@@ -198,6 +206,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Monomial",
     "Motion",
     "Motor",
+    "MovingHorizon",
     "NeoHookean",
     "Observer",
     "Obstacle",
@@ -212,6 +221,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Pose",
     "PrandtlIshlinskii",
     "PrescribedMotion",
+    "Prior",
     "Prismatic",
     "Problem",
     "Profile",
@@ -233,10 +243,12 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Sampled",
     "Saved",
     "Sensor",
+    "ShapeEstimate",
     "Signal",
     "Skate",
     "Slot",
     "Smooth",
+    "Smoothed",
     "SpatialError",
     "SpecialPoint",
     "Sphere",
@@ -268,6 +280,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "coriolis_matrix",
     "costs",
     "equation_of_motion",
+    "estimate_shape",
     "helical_routing",
     "helix",
     "io",
@@ -286,6 +299,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "save_model",
     "show",
     "simulate",
+    "smooth",
     "solve_inputs",
     "solve_statics",
     "static_gradient",
@@ -302,6 +316,9 @@ _LAZY |= {name: "control.stepper" for name in ("Saved", "StepError", "Stepper")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 _LAZY |= {"MPC": "control.optimal.mpc", "MPCResult": "control.optimal.mpc"}
+_LAZY |= {"MovingHorizon": "estimation.horizon", "Smoothed": "estimation.smoother", "smooth": "estimation.smoother"}
+_LAZY |= {"ShapeEstimate": "estimation.shape", "estimate_shape": "estimation.shape"}
+_LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Prior": "estimation.unknowns"}
 _LAZY |= {
     "optimize": "control.optimal.optimize",
     "OptimalPlan": "control.optimal.plan",

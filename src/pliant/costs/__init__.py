@@ -14,13 +14,17 @@ from ..gradients.costs.cost import Cost, CostValue, Term, as_cost
 from ..gradients.costs.energy import CenterOfMass, Energy
 from ..gradients.costs.frames import AngularVelocity, Orientation, Position, Velocity
 from ..gradients.costs.function import Function
+from ..gradients.costs.inertial import IMU, FramePose
+from ..gradients.costs.measured import Measured
 from ..gradients.costs.penalties import Excess, Huber, Linear, Norm, Penalised, Penalty, SoftMax, Squares
 from ..gradients.costs.quantity import LocalQuantity, Quantity, stack
-from ..gradients.costs.rods import Curvature, Strain, TendonLength
+from ..gradients.costs.rods import Curvature, Strain, StrainGauge
 from ..gradients.costs.states import Evaluated, States, Variation
+from ..gradients.costs.tendons import TendonLength, TendonTension
 from ..gradients.costs.times import Weights
 
 __all__ = [
+    "IMU",
     "AngularVelocity",
     "CenterOfMass",
     "Clearance",
@@ -32,12 +36,14 @@ __all__ = [
     "Energy",
     "Evaluated",
     "Excess",
+    "FramePose",
     "Function",
     "Huber",
     "InputRates",
     "Inputs",
     "Linear",
     "LocalQuantity",
+    "Measured",
     "Norm",
     "Orientation",
     "Penalised",
@@ -49,7 +55,9 @@ __all__ = [
     "Squares",
     "States",
     "Strain",
+    "StrainGauge",
     "TendonLength",
+    "TendonTension",
     "Term",
     "Variation",
     "Velocity",

@@ -17,6 +17,7 @@ from .states import Array, Evaluated, Slopes, States, by_slopes
 
 __all__ = [
     "AngularVelocity",
+    "OfFrame",
     "Orientation",
     "Position",
     "Velocity",
@@ -36,7 +37,7 @@ def frame_name(frame: FrameLike) -> str:
     return frame.name if isinstance(frame, Link) else repr(frame)
 
 
-class _OfFrame(LocalQuantity):
+class OfFrame(LocalQuantity):
     """A vector (3,) that belongs to a frame."""
 
     def __init__(self, frame: FrameLike) -> None:
@@ -54,7 +55,7 @@ class _OfFrame(LocalQuantity):
         return f"{type(self).__name__}({frame_name(self.frame)!r})"
 
 
-class Position(_OfFrame):
+class Position(OfFrame):
     """Position of a frame in the world [m], (3,).
 
     Examples
@@ -80,7 +81,7 @@ class Position(_OfFrame):
         return by_slopes(states, np.ascontiguousarray(system.pose(self.frame, q)[:, :3, 3]), derive)
 
 
-class Orientation(_OfFrame):
+class Orientation(OfFrame):
     """Rotation vector φ from a target rotation to that of a frame, in world axes [rad], (3,): ``R = exp(φ̂) target``.
 
     Parameters
@@ -108,6 +109,14 @@ class Orientation(_OfFrame):
         super().__init__(frame)
         self.target = _rotation(target)
 
+    def reading(self, rotations: ArrayLike) -> Array:
+        """The value (3,) that belongs to a measured rotation (3, 3); rows (T, 3) for (T, 3, 3)."""
+        R = np.asarray(rotations, dtype=float)
+        if R.shape[-2:] != (3, 3):
+            raise ValueError(f"rotations has shape {R.shape}, but (3, 3) or rows (T, 3, 3) are needed.")
+        found = rotation_vectors(R.reshape(-1, 3, 3) @ self.target.T)
+        return found[0] if R.ndim == 2 else found
+
     def at(self, states: States) -> Evaluated:
         """See `LocalQuantity.at`."""
         system, q = states.system, states.q
@@ -119,7 +128,7 @@ class Orientation(_OfFrame):
         return by_slopes(states, value, derive)
 
 
-class Velocity(_OfFrame):
+class Velocity(OfFrame):
     """Velocity of the origin of a frame in world axes [m/s], (3,).
 
     Examples

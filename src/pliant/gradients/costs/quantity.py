@@ -15,6 +15,7 @@ from ...model.validate import positive, reals, shown, vector
 from ...system import System
 from .constraint import Constraint
 from .cost import Cost, Term
+from .measured import Measured
 from .penalties import Excess, Linear, Penalty, SoftMax
 from .states import Array, Evaluated, Rows, Slopes, States, Variation, still
 from .times import When
@@ -84,6 +85,20 @@ class Quantity(ABC):
     def soft_max(self, sharpness: float, *, at: When = "all", weight: Any = 1.0) -> Cost:
         """The largest entry of all times, rounded off; see `SoftMax`."""
         return Term(self, SoftMax(sharpness), at=at, weight=weight, name=f"soft max: {self!r}")
+
+    # ------------------------------------------------------------ sensors
+
+    def measured(self, noise: float | ArrayLike, name: str | None = None) -> Measured:
+        """What a sensor tells of this quantity, with the standard deviation of its noise; see `Measured`.
+
+        Parameters
+        ----------
+        noise : float or array (m,)
+            In the unit of each entry.
+        name : str, optional
+            By which values are given.
+        """
+        return Measured(self, noise, name)
 
     # ------------------------------------------------------------ constraints
 

@@ -1,4 +1,4 @@
-"""Strains of rods and lengths of tendons."""
+"""Strains of rods, in their sections and on their surface."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike
 
 from ...model.links import Link, Rod
 from ...model.rods.strains import STRAIN_NAMES
-from ...model.validate import shown, unknown_name
+from ...model.validate import reals, shown, unknown_name
 from ...system import System
 from ...system.kinematics import points
-from .coordinates import NamedQuantity
 from .quantity import LocalQuantity
-from .states import Array, Evaluated, States, Variation, by_slopes, still
+from .states import Array, Evaluated, Slopes, States, Variation, by_slopes, still
 
-__all__ = ["Curvature", "Strain", "TendonLength"]
+__all__ = ["Curvature", "Strain", "StrainGauge"]
 
 
 class Strain(LocalQuantity):
@@ -53,6 +52,7 @@ class Strain(LocalQuantity):
             if name not in STRAIN_NAMES:
                 raise unknown_name("strain", str(name), STRAIN_NAMES)
         self.components = tuple(given)
+        self._kept: tuple[object, object, Array, Array] | None = None
 
     def size(self, system: System) -> int:
         """See `Quantity.size`."""
@@ -63,16 +63,28 @@ class Strain(LocalQuantity):
         """See `LocalQuantity.at`."""
         info, _grid, rod = states.system._rod(self.rod)
         assert isinstance(rod, Rod)
-        own = [STRAIN_NAMES.index(name) for name in self.components]
-        Phi = rod.strains.matrix(self.X)[:, own].reshape(-1, rod.strains.size)
-        rest = rod.reference(self.X)[:, own].ravel()
+        Phi, rest = self._functions(rod)
 
         def pull(w: Array) -> Variation:
             out = still(states)
             out.q[:, info.rod_v] = w @ Phi
             return out
 
-        return Evaluated(rest + states.q[:, info.rod_q] @ Phi.T, lambda d: d.q[:, info.rod_v] @ Phi.T, pull)
+        def derive() -> Slopes:
+            out = np.zeros((len(states), len(Phi), states.system.nv))
+            out[:, :, info.rod_v] = Phi
+            return out, None, None
+
+        return Evaluated(rest + states.q[:, info.rod_q] @ Phi.T, lambda d: d.q[:, info.rod_v] @ Phi.T, pull, derive)
+
+    def _functions(self, rod: Rod) -> tuple[Array, Array]:
+        """Values of the basis (m, n) and reference strains (m,), kept for what was seen last: sensors ask for them at every sample."""
+        kept = self._kept
+        if kept is None or kept[0] is not rod.strains or kept[1] is not rod.reference_strain:
+            own = [STRAIN_NAMES.index(name) for name in self.components]
+            Phi = rod.strains.matrix(self.X)[:, own].reshape(-1, rod.strains.size)
+            kept = self._kept = rod.strains, rod.reference_strain, Phi, rod.reference(self.X)[:, own].ravel()
+        return kept[2], kept[3]
 
     def __repr__(self) -> str:
         """As it was written."""
@@ -95,8 +107,21 @@ class Curvature(Strain):
         super().__init__(rod, X, ("bending_y", "bending_z"))
 
 
-class TendonLength(NamedQuantity, LocalQuantity):
-    """Lengths of tendons [m] by name, None for all; minus the length of push rods, minus the volume of chambers [m³].
+class StrainGauge(Strain):
+    """What strain gauges on or in a rod read [1]: the stretch of the line of material at (y, z), along the rod, beyond that of the reference.
+
+    Parameters
+    ----------
+    rod : str or Link
+    X : float or array (m,)
+        Points in [0, 1].
+    y, z : float or array (m,)
+        Places of the gauges in the section [m].
+
+    Notes
+    -----
+    At a point with strain (κ, σ) the line has the tangent ``t = σ + κ × (0, y, z)``; a gauge reads ``|t| / |t*| − 1``, exactly also where strains
+    are large.
 
     Examples
     --------
@@ -106,26 +131,47 @@ class TendonLength(NamedQuantity, LocalQuantity):
     >>> arm = robot.add_rod(
     ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone, strains=pl.Strains.kirchhoff(3)
     ... )
-    >>> cable = robot.add_tendon("cable", arm, z=0.012)
     >>> system = robot.compile()
-    >>> pl.costs.TendonLength("cable").evaluate(pl.costs.States.at_rest(system, system.neutral())).value
-    array([[0.4]])
+    >>> rest = pl.solve_statics(system)
+    >>> gauges = pl.costs.StrainGauge("arm", [0.1, 0.1], z=[0.015, -0.015])  # above and below
+    >>> print(gauges.evaluate(pl.costs.States.at_rest(system, rest.q)).value.round(4))
+    [[ 0.1121 -0.1121]]
     """
 
-    def _which(self, system: System) -> list[int]:
-        known = list(system._robot.tendons)
-        for name in self.names or ():
-            if name not in known:
-                raise unknown_name("tendon", name, known)
-        return list(range(len(known))) if self.names is None else [known.index(name) for name in self.names]
+    def __init__(self, rod: str | Link, X: ArrayLike, y: ArrayLike = 0.0, z: ArrayLike = 0.0) -> None:
+        super().__init__(rod, X)
+        hint = "One number [m], or one for each point X."
+        place = [np.atleast_1d(reals(name, value, hint=hint)) for name, value in (("y", y), ("z", z))]
+        for name, value in zip("yz", place):
+            if value.ndim != 1 or len(value) not in (1, len(self.X)) or not np.all(np.isfinite(value)):
+                raise ValueError(f"{name} has shape {value.shape} for {len(self.X)} points X. {hint}")
+        self.place = np.zeros((len(self.X), 3))
+        self.place[:, 1], self.place[:, 2] = place
 
     def size(self, system: System) -> int:
         """See `Quantity.size`."""
-        return len(self._which(system))
+        system.rod_length(self.rod)
+        return len(self.X)
 
     def at(self, states: States) -> Evaluated:
         """See `LocalQuantity.at`."""
-        own = self._which(states.system)
-        found = [states.system.tendon_lengths(q) for q in states.q]
-        value = np.array([lengths[own] for lengths, _slopes in found])
-        return by_slopes(states, value, lambda: (np.array([slopes[own] for _lengths, slopes in found]), None, None))
+        info, _grid, rod = states.system._rod(self.rod)
+        assert isinstance(rod, Rod)
+        Phi, rest = self._functions(rod)
+        n = len(self.X)
+
+        def tangents(strain: Array) -> Array:
+            """t (…, n, 3) from strains, or changes of them, (…, n, 6)."""
+            return strain[..., 3:] + np.cross(strain[..., :3], self.place)
+
+        t = tangents((rest + states.q[:, info.rod_q] @ Phi.T).reshape(len(states), n, 6))
+        size = np.linalg.norm(t, axis=2)
+        first = np.linalg.norm(tangents(rest.reshape(n, 6)), axis=1)
+
+        def derive() -> Slopes:
+            lines = tangents(np.moveaxis(Phi.reshape(n, 6, -1), 2, 0))  # (coordinates, n, 3)
+            out = np.zeros((len(states), n, states.system.nv))
+            out[:, :, info.rod_v] = np.einsum("Tni,kni->Tnk", t / (size * first)[:, :, None], lines)
+            return out, None, None
+
+        return by_slopes(states, size / first - 1.0, derive)
