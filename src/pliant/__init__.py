@@ -98,6 +98,11 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from .identification.data import MotionData, StaticData
+    from .identification.identify import identify
+    from .identification.result import Identification
+    from .identification.unknowns import Unknown
+    from .identification.validation import CrossValidation
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -132,6 +137,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Contacts",
     "Controller",
     "Coupling",
+    "CrossValidation",
     "Custom",
     "CustomSection",
     "Cylinder",
@@ -162,6 +168,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "HermiteElements",
     "Hull",
     "Hydrodynamics",
+    "Identification",
     "Inertia",
     "Integrator",
     "InternalStress",
@@ -188,6 +195,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Momentum",
     "Monomial",
     "Motion",
+    "MotionData",
     "Motor",
     "NeoHookean",
     "Observer",
@@ -230,6 +238,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Sphere",
     "Spherical",
     "Springpot",
+    "StaticData",
     "StaticGradient",
     "Stepped",
     "Still",
@@ -242,6 +251,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Track",
     "Tube",
     "Universal",
+    "Unknown",
     "UserLaw",
     "UserLoad",
     "Wave",
@@ -256,6 +266,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "equation_of_motion",
     "helical_routing",
     "helix",
+    "identify",
     "io",
     "lie",
     "linearize",
@@ -285,6 +296,9 @@ __all__ = [  # noqa: RUF022 (in plain order)
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
+_LAZY |= {"MotionData": "identification.data", "StaticData": "identification.data", "identify": "identification.identify"}
+_LAZY |= {"Identification": "identification.result", "CrossValidation": "identification.validation"}
+_LAZY |= {"Unknown": "identification.unknowns"}
 
 
 def __getattr__(name: str) -> Any:
