@@ -296,7 +296,11 @@ __all__ = [  # noqa: RUF022 (in plain order)
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
-_LAZY |= {"MotionData": "identification.data", "StaticData": "identification.data", "identify": "identification.identify"}
+_LAZY |= {
+    "MotionData": "identification.data",
+    "StaticData": "identification.data",
+    "identify": "identification.identify",
+}
 _LAZY |= {"Identification": "identification.result", "CrossValidation": "identification.validation"}
 _LAZY |= {"Unknown": "identification.unknowns"}
 

@@ -266,9 +266,7 @@ class MotionData(Data):
         marks = np.unique(np.concatenate([[self.begin], self.t, inside]))
         close = np.diff(marks) < 1e-9 * max(1.0, abs(marks[-1]))
         marks = np.delete(marks, np.flatnonzero(close) + 1)
-        pieces = [
-            np.linspace(a, b, int(np.ceil((b - a) / step * (1 - 1e-9))) + 1)[1:] for a, b in pairwise(marks)
-        ]
+        pieces = [np.linspace(a, b, int(np.ceil((b - a) / step * (1 - 1e-9))) + 1)[1:] for a, b in pairwise(marks)]
         return np.concatenate([marks[:1], *pieces])
 
 

@@ -144,9 +144,13 @@ def search(problem: Problem, y: Array, iterations: int) -> Search:
     problem.forget()
     if not np.all(np.isfinite(problem.residuals(inside))):
         return Search(inside, np.inf, False, f"no prediction at the start of the search: {problem.failure}", 0)
+    problem.hold(inside)
     options: dict[str, Any] = {} if problem.loss == "linear" else {"loss": problem.rho}
     found = least_squares(
-        problem.residuals, inside, problem.jacobian, bounds=(low, high), x_scale="jac", xtol=1e-10, ftol=1e-12, gtol=1e-12,
+        problem.residuals, inside, problem.jacobian, bounds=(low, high), x_scale="jac", xtol=1e-8, ftol=1e-10, gtol=1e-10,
         max_nfev=iterations, **options,
     )  # fmt: skip
-    return Search(found.x, float(found.cost), bool(found.status > 0), str(found.message), int(found.nfev))
+    success, message = bool(found.status > 0), str(found.message)
+    if problem.stuck and found.status in (2, 3):
+        success, message = False, f"the search stopped where there is no prediction further on: {problem.failure}"
+    return Search(found.x, float(found.cost), success, message, int(found.nfev))

@@ -14,7 +14,7 @@ from .problem import FINE, LOSSES, Evaluation, Problem
 if TYPE_CHECKING:
     from .result import Search
 
-__all__ = ["Uncertainty", "judge", "uncertainty"]
+__all__ = ["Uncertainty", "at_bounds", "judge", "uncertainty"]
 
 Array = NDArray[np.float64]
 ALIKE = 0.99  # correlation above which two unknowns are named
@@ -56,8 +56,7 @@ class Uncertainty:
         with np.errstate(invalid="ignore"):
             half = reach * np.sqrt(np.diag(self.covariance))
         half = np.where(np.isnan(half), np.inf, half)
-        with np.errstate(over="ignore"):
-            return y - half, np.minimum(y + half, 700.0 + np.abs(y))
+        return y - half, y + half
 
 
 def at_bounds(problem: Problem, y: Array) -> NDArray[np.bool_]:
@@ -77,7 +76,8 @@ def uncertainty(problem: Problem, here: Evaluation, known_noise: bool) -> Uncert
     n, k = problem.count, len(problem.unknowns)
     rows, residuals = here.jacobian, here.residuals
     J, r = rows[:n], residuals[:n]
-    P = rows[n:].T @ rows[n:]
+    told = rows[n : n + len(problem.told)]
+    P = told.T @ told
     free = ~at_bounds(problem, here.y)
     z = (r / problem.scale) ** 2
     _rho, first, second = LOSSES[problem.loss](z)
@@ -124,9 +124,14 @@ def judge(
         *_told(problem, here, about),
         *_alike(problem, here, about),
         *_searched(problem, best, searches),
+        *_limited(problem, here),
         *_steps(problem, here),
         *_branches(problem, here),
     ]
+    if np.any(problem.anchor):
+        found.append(
+            "the data leave combinations of the unknowns open; they were held near the first guesses, and values depend on these."
+        )
     if about.degrees <= 0:
         found.append(f"{problem.count} measured numbers for {len(problem.unknowns)} unknowns: nothing is left to tell the noise, and intervals are infinite.")  # fmt: skip
     elif len(problem.told) and not 0.5 < about.noise < 2.0:
@@ -154,7 +159,8 @@ def _told(problem: Problem, here: Evaluation, about: Uncertainty) -> list[str]:
 def _alike(problem: Problem, here: Evaluation, about: Uncertainty) -> list[str]:
     """Unknowns whose effects cannot be told apart: by singular values of unit columns, and pairs by their correlation."""
     names, out = problem.unknowns.names, []
-    full = np.concatenate([here.jacobian[: problem.count], here.jacobian[problem.count :] * max(about.noise, 1e-300)])
+    rows, n = here.jacobian[: problem.count + len(problem.told)], problem.count
+    full = np.concatenate([rows[:n], rows[n:] * max(about.noise, 1e-300)])
     seen = about.free & (np.linalg.norm(full, axis=0) > 0)
     unit = full[:, seen] / np.linalg.norm(full[:, seen], axis=0)
     numbers = np.flatnonzero(seen)
@@ -190,17 +196,26 @@ def _searched(problem: Problem, best: Search, searches: list[Search]) -> list[st
     return out
 
 
+def _limited(problem: Problem, here: Evaluation) -> list[str]:
+    out = []
+    for d, part, setting in zip(problem.data, problem.predictors, here.settings):
+        names = part.limited(setting)
+        if names:
+            out.append(f"with gains and biases found, {', '.join(names)} would go beyond what is allowed in some rows of data {d.name!r} and stay at the limit: cables are slack there.")  # fmt: skip
+    return out
+
+
 def _steps(problem: Problem, here: Evaluation) -> list[str]:
     out = []
     try:
         errors = problem.step_errors(here.y)
     except NoPrediction as error:
         return [f"the error of the steps could not be estimated: {error}"]
-    for k, error in errors.items():
+    for k, worst in errors.items():
         part = problem.predictors[k]
         assert isinstance(part, MotionPredictor)
-        if error > 2 * FINE:
-            out.append(f"steps of {part.step:.3g} s make errors of up to {error:.2g} sigma in data {problem.data[k].name!r}: give a smaller step, or a method of higher order.")  # fmt: skip
+        if worst > 2 * FINE:
+            out.append(f"steps of {part.step:.3g} s make errors of up to {worst:.2g} sigma in data {problem.data[k].name!r}: give a smaller step, or a method of higher order.")  # fmt: skip
     return out
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import lie
 from ..gradients.costs.states import Evaluated, States, Variation
-from ..gradients.parameters import neighbours
+from ..gradients.parameters import SECOND, neighbours
 from ..gradients.rollout import METHODS, Rollout, RolloutError, carry_out, plan_of
 from ..gradients.statics import StaticTangent
 from ..gradients.tangent import Direction, push
@@ -99,7 +99,7 @@ class Revised:
     def near(self, name: str) -> tuple[list[System], list[float]]:
         """As of `gradients.parameters.neighbours`."""
         if name not in self._found:
-            self._found[name] = neighbours(self.system, self.system._parameters[name])
+            self._found[name] = neighbours(self.system, self.system._parameters[name], SECOND)
         return self._found[name]
 
 
@@ -116,6 +116,12 @@ def _direct(data: Data, states: States, revised: Revised, targets: list[Target])
 def _applied(system: System, setting: Setting, rows: Array) -> Array:
     """Inputs (…, nu) with gains and biases, within what is allowed: a cable that would push is slack."""
     return np.clip(rows * setting.gain + setting.bias, *system.input_bounds)
+
+
+def _limited(system: System, setting: Setting, rows: Array) -> list[str]:
+    wanted = rows * setting.gain + setting.bias
+    beyond = np.any(wanted != np.clip(wanted, *system.input_bounds), axis=0)
+    return [name for name, is_beyond in zip(system.input_names, beyond) if is_beyond]
 
 
 def _input_change(system: System, setting: Setting, rows: Array, targets: list[Target]) -> Array:
@@ -163,6 +169,10 @@ class StaticPredictor:
         self.system, self.data = system, data
         self._rows = data.rows(system)
         self._last: list[Equilibrium | None] = [None] * len(data)
+
+    def limited(self, setting: Setting) -> list[str]:
+        """Inputs that gains and biases would bring beyond what is allowed."""
+        return _limited(self.system, setting, self._rows)
 
     def forget(self) -> None:
         """Start from the neutral configuration again."""
@@ -224,6 +234,10 @@ class MotionPredictor:
         )
         self._last: Equilibrium | None = None
 
+    def limited(self, setting: Setting) -> list[str]:
+        """Inputs that gains and biases would bring beyond what is allowed."""
+        return _limited(self.system, setting, self._U)
+
     def forget(self) -> None:
         """Start from the neutral configuration again."""
         self._last = None
@@ -245,7 +259,7 @@ class MotionPredictor:
             start, v = system.integrate(q, setting.start), v + setting.speed
         times = data.times(self._knots, self.step)
         plan = plan_of(
-            system, U, step=np.diff(times), inputs=self._kind, knots=self._knots, motion=data.motion, start=start, velocity=v, t0=float(times[0]), method=data.method,
+            system, U, step=np.diff(times), inputs=self._kind, knots=self._knots, motion=data.motion, start=start, velocity=v, t0=float(times[0]), method=data.method, tolerance=1e-11,
         )  # fmt: skip
         try:
             return carry_out(plan), rest
@@ -279,9 +293,7 @@ class MotionPredictor:
             return push(run, each, revised.near)
 
         states = run.states
-        return _as_measured(
-            data, setting, states, data.quantity.evaluate(states), self._sampled(run), changes, revised
-        )
+        return _as_measured(data, setting, states, data.quantity.evaluate(states), self._sampled(run), changes, revised)
 
     def _direction(
         self, run: Rollout, tangent: StaticTangent | None, setting: Setting, targets: list[Target], revised: Revised

@@ -17,6 +17,10 @@ from .unknowns import Unknown, Unknowns
 __all__ = ["LOSSES", "Evaluation", "Problem"]
 
 Array = NDArray[np.float64]
+OPEN, RIDGE = (
+    1e-6,
+    1e-4,
+)  # singular values, of the largest, of directions that are open, and weight that then holds unknowns
 FINE, HALVINGS = 0.1, 8  # error of steps, in units of the noise, above which they are halved, and how often
 
 
@@ -66,10 +70,11 @@ class Evaluation:
 
     @property
     def residuals(self) -> Array:
-        """In units of the noise, of what was seen and counts; then of the priors."""
+        """In units of the noise, of what was seen and counts; then of the priors, then of what is held near its start."""
         problem = self.problem
         parts = [(off / d.sigma)[mask] for off, d, mask in zip(self.off, problem.data, problem.masks)]
-        return np.concatenate([*parts, (self.x[problem.told] - problem.expected) / problem.deviation])
+        prior = (self.x[problem.told] - problem.expected) / problem.deviation
+        return np.concatenate([*parts, prior, (problem.anchor * (self.y - problem.centre))[problem.anchor > 0]])
 
     @property
     def slopes(self) -> list[Array]:
@@ -94,14 +99,14 @@ class Evaluation:
         parts = [(J / d.sigma[:, :, None])[mask] for J, d, mask in zip(self.slopes, problem.data, problem.masks)]
         prior = np.zeros((len(problem.told), len(problem.unknowns)))
         prior[np.arange(len(problem.told)), problem.told] = problem.unknowns.slope(self.y)[problem.told] / problem.deviation  # fmt: skip
-        return np.concatenate([*parts, prior])
+        return np.concatenate([*parts, prior, np.diag(problem.anchor)[problem.anchor > 0]])
 
 
 class Problem:
     """Data, unknowns and how they are compared."""
 
     def __init__(
-        self, system: System, data: Any, unknowns: Iterable[str | Unknown], *, loss: str, scale: float
+        self, system: System, data: Any, unknowns: str | Unknown | Iterable[str | Unknown], *, loss: str, scale: float
     ) -> None:
         needs_system("identify", system)
         given: Sequence[Data] = [data] if isinstance(data, Data) else list(data)
@@ -115,8 +120,9 @@ class Problem:
         self.told = np.array([k for k, _prior in priors], dtype=int)
         self.expected = np.array([prior[0] for _k, prior in priors])
         self.deviation = np.array([prior[1] for _k, prior in priors])
+        self.centre = self.anchor = np.zeros(len(self.unknowns))
         self.evaluations, self.jacobians, self.failures = 0, 0, 0
-        self.failure = ""
+        self.failure, self.stuck = "", False
         self._last: Evaluation | None = None
 
     @property
@@ -134,16 +140,27 @@ class Problem:
     def residuals(self, y: Array) -> Array:
         """For the search: infinite where there is no prediction, from which it steps back."""
         try:
-            return self.at(y).residuals
+            found = self.at(y).residuals
         except (NoPrediction, ValueError) as error:
-            self.failures += 1
+            self.failures, self.stuck = self.failures + 1, True
             self.failure = str(error)
-            return np.full(self.count + len(self.told), np.inf)
+            return np.full(self.count + len(self.told) + np.count_nonzero(self.anchor), np.inf)
+        self.stuck = False
+        return found
 
     def jacobian(self, y: Array) -> Array:
         """For the search."""
         self.jacobians += 1
         return self.at(y).jacobian
+
+    def hold(self, y: Array) -> None:
+        """Hold the search near its start where the data leave directions open there, so that it does not wander along them."""
+        self.anchor = np.zeros(len(y))
+        J = self.at(y).jacobian * np.where(self.unknowns.log, 1.0, self.unknowns.size)
+        values = np.linalg.svd(J, compute_uv=False)
+        if len(values) < len(y) or values[-1] < OPEN * values[0]:
+            self.centre = y.copy()
+            self.anchor = RIDGE * values[0] / np.where(self.unknowns.log, 1.0, self.unknowns.size)
 
     def rho(self, z: Array) -> Array:
         """The loss of squares of residuals, for SciPy; priors are not robust."""

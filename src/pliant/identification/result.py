@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -96,10 +95,9 @@ class Identification:
     warnings: tuple[str, ...]
     searches: list[Search] = field(repr=False)
     statistics: dict[str, Any] = field(repr=False)
-    confidence: float = 0.95
-    _problem: Problem = field(repr=False, default=None)  # type: ignore[assignment]
-    _y: Array = field(repr=False, default=None)  # type: ignore[assignment]
-    _options: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    confidence: float
+    _problem: Problem = field(repr=False)
+    _y: Array = field(repr=False)
 
     @classmethod
     def of(
@@ -147,7 +145,6 @@ class Identification:
             confidence=confidence,
             _problem=problem,
             _y=best.y,
-            _options={"known_noise": known_noise},
         )
 
     @cached_property
@@ -190,7 +187,9 @@ class Identification:
             raise unknown_name("unknown", name, self.values)
         return self.values[name]
 
-    def cross_validate(self, folds: int | None = None, *, data: str | int | None = None) -> CrossValidation:
+    def cross_validate(
+        self, folds: int | None = None, *, data: str | int | None = None, linear: bool = False
+    ) -> CrossValidation:
         """Predict rows from fits without them.
 
         Parameters
@@ -199,10 +198,13 @@ class Identification:
             In how many parts rows are left out: every row of equilibria by itself if left out, and motions in 5 blocks of time.
         data : str or int, optional
             Which data are left out in turns; all, each by itself, if left out.
+        linear : bool
+            Without new fits, by the exact derivatives at the values found (leverages): to first order in what left-out rows move. Only for the linear loss.
         """
-        from .validation import cross_validate
+        from .validation import cross_validate, linear_validation
 
-        return cross_validate(self, folds, None if data is None else self._number(data))
+        number = None if data is None else self._number(data)
+        return linear_validation(self, folds, number) if linear else cross_validate(self, folds, number)
 
     def plot(self, **options: Any) -> Any:
         """Measured beside predicted, residuals, intervals and correlations in one figure; see `pliant.viz.fits.plot_identification`."""

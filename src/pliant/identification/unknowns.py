@@ -151,7 +151,7 @@ class Unknowns:
     Every number of every setting is its nominal value, plus the unknowns times factors: `settings` and `targets` say which.
     """
 
-    def __init__(self, system: System, data: Sequence[Data], unknowns: Iterable[str | Unknown]) -> None:
+    def __init__(self, system: System, data: Sequence[Data], unknowns: str | Unknown | Iterable[str | Unknown]) -> None:
         self.system, self.data = system, data
         given = [Unknown(x) if isinstance(x, str) else x for x in ([unknowns] if isinstance(unknowns, (str, Unknown)) else unknowns)]  # fmt: skip
         for x in given:
@@ -322,7 +322,8 @@ class Unknowns:
 
     def values(self, y: Array) -> Array:
         """Values of the unknowns, from what is searched."""
-        return np.where(self.log, np.exp(np.where(self.log, y, 0.0)), y)
+        with np.errstate(over="ignore"):  # ends of intervals of what the data do not see
+            return np.where(self.log, np.exp(np.where(self.log, y, 0.0)), y)
 
     def search(self, x: Array) -> Array:
         """What is searched, from values."""

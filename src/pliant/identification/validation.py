@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from ..model.validate import integer
 from .data import MotionData
 from .identify import search
+from .judge import at_bounds
 from .problem import Problem
 
 if TYPE_CHECKING:
     from .result import Identification
 
-__all__ = ["CrossValidation", "cross_validate"]
+__all__ = ["CrossValidation", "cross_validate", "linear_validation"]
 
 Array = NDArray[np.float64]
 BLOCKS = 5  # of time, of a motion
@@ -102,8 +103,45 @@ def cross_validate(result: Identification, folds: int | None, data: int | None) 
         problem.masks = whole
         problem.evaluations, problem.jacobians, problem.failures, problem.failure = before
         problem.forget()
-    off = np.concatenate([(r / d.sigma)[np.isfinite(r)] for r, d in zip(residuals, problem.data)])
-    points = [d.points for d in problem.data]
+    return _validation(result, residuals, values, warnings)
+
+
+def _validation(
+    result: Identification, residuals: list[Array], values: list[Array], warnings: list[str]
+) -> CrossValidation:
+    data = result._problem.data
+    off = np.concatenate([(r / d.sigma)[np.isfinite(r)] for r, d in zip(residuals, data)])
+    noise = float(np.sqrt(np.mean(off**2)))
     return CrossValidation(
-        list(result.names), residuals, np.array(values), float(np.sqrt(np.mean(off**2))), points, tuple(warnings)
+        list(result.names), residuals, np.array(values), noise, [d.points for d in data], tuple(warnings)
     )
+
+
+def linear_validation(result: Identification, folds: int | None, data: int | None) -> CrossValidation:
+    """Likewise to first order: with H = J (JᵀJ)⁻¹ Jᵀ, rows i that are left out are off by (1 − Hᵢᵢ)⁻¹ rᵢ; what is at a bound stays there."""
+    problem, unknowns = result._problem, result._problem.unknowns
+    if problem.loss != "linear":
+        raise ValueError(f"linear=True is for the linear loss, and this is {problem.loss!r}: fit again, linear=False.")
+    here = result._here
+    n = problem.count + len(problem.told)
+    J, r = here.jacobian[:n], here.residuals[:n]
+    free = ~at_bounds(problem, here.y)
+    J = J * free
+    A = np.linalg.pinv(J.T @ J, hermitian=True)
+    numbers = [np.full(mask.shape, -1) for mask in problem.masks]
+    first = 0
+    for mask, number in zip(problem.masks, numbers):
+        number[mask] = first + np.arange(np.count_nonzero(mask))
+        first += np.count_nonzero(mask)
+    residuals = [np.full(d.values.shape, np.nan) for d in problem.data]
+    values = []
+    for k, rows in parts_of(problem, folds, data):
+        own = numbers[k][rows]
+        seen = own >= 0
+        at = own[seen]
+        off = np.linalg.solve(np.eye(len(at)) - J[at] @ A @ J[at].T, r[at])
+        left = np.full(own.shape, np.nan)
+        left[seen] = off
+        residuals[k][rows] = left * problem.data[k].sigma[rows]
+        values.append(unknowns.values(here.y + A @ J[at].T @ off))
+    return _validation(result, residuals, values, [])
