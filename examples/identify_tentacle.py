@@ -99,7 +99,7 @@ def figures(run: dict[str, pl.Identification]) -> dict[str, object]:
     for (name, value), line in zip(PUBLISHED.items(), ("k--", "k:")):
         ax.axhline(value, color="k", ls=line[1:], lw=1, label=f"published, {name}")
     ax.set_xticks(at, [f"{name}\n{len(found.names)} unknowns" for name, found in run.items()])
-    ax.set(ylabel="mean distance of the markers [mm]")
+    ax.set(ylabel="mean distance of the markers [mm]", ylim=(0, 21))
     legend(ax, loc="upper right")
     shape, axes = panels(1, 2, size=(8, 4.2))
     best = run["and markers"]

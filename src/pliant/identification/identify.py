@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -106,7 +107,9 @@ def identify(
     for _ in range(3):  # with steps that are fine enough where the search ended
         if not _refined(problem, best.y):
             break
-        best = search(problem, best.y, iterations)
+        again = search(problem, best.y, iterations)
+        searches = [again if one is best else replace(one, cost=one.cost + again.cost - best.cost) for one in searches]
+        best = again
     return Identification.of(problem, best, searches, confidence, known_noise, time.perf_counter() - clock)
 
 

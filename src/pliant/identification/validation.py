@@ -132,7 +132,7 @@ def linear_validation(result: Identification, folds: int | None, data: int | Non
     first = 0
     for mask, number in zip(problem.masks, numbers):
         number[mask] = first + np.arange(np.count_nonzero(mask))
-        first += np.count_nonzero(mask)
+        first += int(np.count_nonzero(mask))
     residuals = [np.full(d.values.shape, np.nan) for d in problem.data]
     values = []
     for k, rows in parts_of(problem, folds, data):
