@@ -14,7 +14,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
-EXAMPLES = sorted([*Path("examples").glob("*.py"), *Path("examples").glob("models/*.yaml")])
+EXAMPLES = sorted(
+    [*Path("examples").glob("*.py"), *Path("examples").glob("models/*.yaml"), *Path("examples").glob("data/*.json")]
+)
 NATIVE = os.environ.get("PLIANT_BUILD_NATIVE", "") not in ("", "0")
 
 

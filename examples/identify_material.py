@@ -1,13 +1,12 @@
 """Young's modulus and viscosity of a silicone arm, identified from the noisy motion of its tip.
 
 The arm is held straight, let go, and swings under its weight. Its tip is seen by a camera, 100 times a second, with noise of 1 mm in each
-direction; here the measurement is a simulation by another method with small tolerances. Both numbers are found by least squares
-(Levenberg–Marquardt, SciPy) from guesses that are off by factors of two and four: `rollout` moves the arm, and `sensitivities` is the exact
-Jacobian. Standard errors are those of least squares; twelve measurements with other noise scatter as they say.
+direction; here the measurement is a simulation by another method with small tolerances. Both numbers are found by `identify` from guesses that
+are off by factors of two and four: least squares with the exact sensitivities of the motion, in steps that it chooses. Intervals are those of
+least squares; twelve measurements with other noise scatter as they say.
 """
 
 import numpy as np
-from scipy.optimize import least_squares
 
 import pliant as pl
 from pliant import gallery
@@ -15,7 +14,8 @@ from pliant.viz.style import legend, panels
 
 NAMES = ["arm.young", "arm.viscosity"]
 TRUE, GUESS = np.array([8e5, 4e3]), np.array([4e5, 1.6e4])  # Pa, Pa s
-DURATION, STEP, EVERY, NOISE = 1.5, 0.005, 2, 1e-3  # s, s, steps between two pictures, m
+DURATION, PICTURES, NOISE = 1.5, 150, 1e-3  # s, pictures, m
+TIP = pl.costs.Position("arm.tip")[[0, 2]]
 
 
 def build() -> pl.System:
@@ -27,94 +27,59 @@ def build() -> pl.System:
     return robot.compile()
 
 
-def measure(system: pl.System, seed: int = 0) -> np.ndarray:
-    """Positions x, z of the tip in the pictures (n, 2) [m], with noise."""
+def measure(system: pl.System, seed: int = 0) -> pl.MotionData:
+    """Positions x, z of the tip in the pictures, with noise."""
     real = system.with_parameters(dict(zip(NAMES, TRUE)))
-    times = np.arange(1, round(DURATION / STEP / EVERY) + 1) * STEP * EVERY
-    run = pl.simulate(real, DURATION, rtol=1e-8, atol=1e-9, output=np.concatenate([[0.0], times]))
+    times = np.linspace(0, DURATION, PICTURES + 1)
+    run = pl.simulate(real, DURATION, rtol=1e-8, atol=1e-9, output=times)
     exact = run.positions("arm.tip")[1:, [0, 2]]
-    return exact + NOISE * np.random.default_rng(seed).standard_normal(exact.shape)
+    seen = exact + NOISE * np.random.default_rng(seed).standard_normal(exact.shape)
+    return pl.MotionData(t=times[1:], begin=0.0, values=seen, quantity=TIP, sigma=NOISE, name="swing")
 
 
-def move(system: pl.System, x: np.ndarray) -> pl.Rollout:
-    """The motion with the parameters exp(x)."""
-    arm = system.with_parameters(dict(zip(NAMES, np.exp(x))))
-    return pl.rollout(arm, None, step=STEP, duration=DURATION, method="sdirk3")
-
-
-def misfit(x: np.ndarray, system: pl.System, seen: np.ndarray) -> np.ndarray:
-    """Deviations of the tip in units of the noise (2 n,)."""
-    tip = move(system, x).positions("arm.tip")[EVERY::EVERY, [0, 2]]
-    return ((tip - seen) / NOISE).ravel()
-
-
-def slope(x: np.ndarray, system: pl.System, seen: np.ndarray) -> np.ndarray:
-    """Their exact derivatives by x (2 n, 2)."""
-    run = move(system, x)
-    J = run.system.jacobian("arm.tip", run.q[EVERY::EVERY], reference="world")[:, [3, 5]]  # (n, 2, nv)
-    found = run.sensitivities(NAMES)
-    columns = [np.exp(x[k]) * np.einsum("nij,nj->ni", J, found[name].q[EVERY::EVERY]) for k, name in enumerate(NAMES)]
-    return np.stack([(column / NOISE).ravel() for column in columns], axis=1)
-
-
-def identify(system: pl.System, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, object]:
-    """Modulus and viscosity, their standard errors, and SciPy's result."""
-    found = least_squares(misfit, np.log(GUESS), slope, method="lm", args=(system, seen))
-    scatter = 2 * found.cost / (found.fun.size - len(NAMES))  # of the residuals, in units of the noise squared
-    value = np.exp(found.x)
-    return value, value * np.sqrt(scatter * np.diag(np.linalg.inv(found.jac.T @ found.jac))), found
-
-
-def figures(run: tuple[pl.System, np.ndarray, np.ndarray]) -> dict[str, object]:
-    system, seen, value = run
-    times = np.arange(1, len(seen) + 1) * STEP * EVERY
+def figures(run: tuple[pl.System, pl.Identification]) -> dict[str, object]:
+    system, found = run
+    seen = found.data[0]
     motion, (ax,) = panels(1, 1, size=(6, 3.4))
-    ax.plot(times, 1e3 * seen[:, 1], "k.", ms=3, label="seen")
-    for x, name, line in ((GUESS, "guess", "C1:"), (value, "identified", "C0-")):
-        each = move(system, np.log(x))
+    ax.plot(seen.t, 1e3 * seen.values[:, 1], "k.", ms=3, label="seen")
+    for arm, name, line in ((system, "guess", "C1:"), (found.system, "identified", "C0-")):
+        each = pl.rollout(arm, None, step=0.005, duration=DURATION, method="sdirk3")
         ax.plot(each.t, 1e3 * each.positions("arm.tip")[:, 2], line, label=name)
     ax.set(xlabel="t [s]", ylabel="height of the tip [mm]")
     legend(ax)
-    rest, (ax,) = panels(1, 1, size=(6, 3.0))
-    ax.plot(times, NOISE * 1e3 * misfit(np.log(value), system, seen).reshape(-1, 2), ".", ms=3, label=["x", "z"])
-    ax.set(xlabel="t [s]", ylabel="what is left [mm]")
-    legend(ax)
-    return {"motion": motion, "residuals": rest}
+    return {"motion": motion, "report": found.plot()}
 
 
 def main(figures_dir: str | None = None) -> None:
     system = build()
-    seen = measure(system)
-    value, error, found = identify(system, seen)
-    for name, x, e, guess, true, unit in zip(NAMES, value, error, GUESS, TRUE, ("Pa", "Pa s")):
-        print(
-            f"{name:14} {x:9.0f} ± {e:5.0f} {unit:4}  guess {guess:.0f}, true {true:.0f}: off by {abs(x - true) / e:.1f} standard errors"
-        )
-    left = NOISE * np.sqrt(2 * found.cost / (found.fun.size - 2))
-    print(
-        f"{found.nfev} motions, {found.njev} Jacobians; what is left scatters by {1e3 * left:.2f} mm, noise {1e3 * NOISE:.2f} mm"
-    )
-    print(f"error of the steps at most {1e6 * move(system, found.x).error('arm.tip'):.0f} µm")
-    gallery.save(figures_dir, figures, (system, seen, value))
+    found = pl.identify(system, measure(system), NAMES)
+    print(found)
+    for name, true in zip(NAMES, TRUE):
+        print(f"{name} is off by {abs(found[name] - true) / found.standard_errors[name]:.1f} standard errors")
+    print(f"steps of {1e3 * found.statistics['steps']['swing']:.2g} ms were chosen")
+    gallery.save(figures_dir, figures, (system, found))
 
 
 def check() -> None:
     system = build()
-    seen = measure(system)
-    # the Jacobian against differences of fourth order
-    x, h = np.log(GUESS), 1e-3
-    exact = slope(x, system, seen)
-    for k, e in enumerate(np.eye(2)):
-        near, far = (
-            (misfit(x + s * h * e, system, seen) - misfit(x - s * h * e, system, seen)) / (2 * s * h) for s in (1, 2)
-        )
-        assert np.abs((4 * near - far) / 3 - exact[:, k]).max() < 1e-7 * np.abs(exact[:, k]).max()
+    fits = [pl.identify(system, measure(system, seed), NAMES) for seed in range(12)]
+    assert all(fit.success and not fit.warnings for fit in fits)
     # the true numbers are found, and twelve measurements scatter as the standard errors say
-    fits = [identify(system, measure(system, seed))[:2] for seed in range(12)]
-    off = np.array([(value - TRUE) / error for value, error in fits])
+    error = np.array([[fit.standard_errors[name] for name in NAMES] for fit in fits])
+    off = (np.array([[fit[name] for name in NAMES] for fit in fits]) - TRUE) / error
     assert np.abs(off).max() < 4
     assert np.all(np.abs(off.std(axis=0) - 1.05) < 0.45)
-    assert np.all(np.array([error / value for value, error in fits]) < (0.005, 0.02))
+    assert np.all(error / TRUE < (0.005, 0.02))
+    # and a standard error is what the curvature of the misfit says, by differences
+    fit, h = fits[0], 1e-3
+    around = [fit.system.with_parameters({NAMES[0]: fit[NAMES[0]] * (1 + k * h)}) for k in (-1, 0, 1)]
+    step, seen = fit.statistics["steps"]["swing"], fit.data[0]
+    every = round(DURATION / PICTURES / step)
+    tips = [pl.rollout(arm, None, step=step, duration=DURATION, method="sdirk3").positions("arm.tip")[every::every, [0, 2]] for arm in around]  # fmt: skip
+    slope = ((tips[2] - tips[0]) / (2 * h) / NOISE).ravel()
+    alone = fit.noise / np.linalg.norm(slope) * np.sqrt(1 / (1 - fit.correlation[0, 1] ** 2))
+    assert abs(alone * fit[NAMES[0]] / fit.standard_errors[NAMES[0]] - 1) < 1e-4
+    assert abs(np.sqrt(np.mean(((tips[1] - seen.values) / NOISE) ** 2) * 300 / 298) / fit.noise - 1) < 1e-6
 
 
 if __name__ == "__main__":

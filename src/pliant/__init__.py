@@ -110,6 +110,11 @@ if TYPE_CHECKING:
     from .estimation.shape import ShapeEstimate, estimate_shape
     from .estimation.smoother import Smoothed, smooth
     from .estimation.unknowns import Prior
+    from .identification.data import MotionData, StaticData
+    from .identification.identify import identify
+    from .identification.result import Identification
+    from .identification.unknowns import Unknown
+    from .identification.validation import CrossValidation
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -145,6 +150,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Contacts",
     "Controller",
     "Coupling",
+    "CrossValidation",
     "Custom",
     "CustomSection",
     "Cylinder",
@@ -177,6 +183,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "HermiteElements",
     "Hull",
     "Hydrodynamics",
+    "Identification",
     "Inertia",
     "Integrator",
     "InternalStress",
@@ -205,6 +212,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Momentum",
     "Monomial",
     "Motion",
+    "MotionData",
     "Motor",
     "MovingHorizon",
     "NeoHookean",
@@ -254,6 +262,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Sphere",
     "Spherical",
     "Springpot",
+    "StaticData",
     "StaticGradient",
     "StepError",
     "Stepped",
@@ -268,6 +277,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Track",
     "Tube",
     "Universal",
+    "Unknown",
     "UserLaw",
     "UserLoad",
     "Wave",
@@ -283,6 +293,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "estimate_shape",
     "helical_routing",
     "helix",
+    "identify",
     "io",
     "lie",
     "linearize",
@@ -324,6 +335,13 @@ _LAZY |= {
     "OptimalPlan": "control.optimal.plan",
     "Problem": "control.optimal.problem",
 }
+_LAZY |= {
+    "MotionData": "identification.data",
+    "StaticData": "identification.data",
+    "identify": "identification.identify",
+}
+_LAZY |= {"Identification": "identification.result", "CrossValidation": "identification.validation"}
+_LAZY |= {"Unknown": "identification.unknowns"}
 
 
 def __getattr__(name: str) -> Any:

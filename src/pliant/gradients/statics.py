@@ -23,7 +23,7 @@ from .costs.cost import CostValue, as_cost
 from .costs.states import States
 from .parameters import ParameterGradient, derivative
 
-__all__ = ["StaticAdjoint", "StaticGradient", "static_gradient"]
+__all__ = ["StaticAdjoint", "StaticGradient", "StaticTangent", "static_gradient"]
 
 Array = NDArray[np.float64]
 
@@ -146,26 +146,16 @@ class StaticAdjoint:
     """
 
     def __init__(self, system: System, state: Equilibrium, slope: Array) -> None:
-        if not state.success:
-            raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
-        if len(state.before) != system.nz:
-            refuse_memory(system, "static_gradient of an equilibrium from a file or made by hand")
-        self.system = system
-        q, u, tau, given = at_rest(system, state, None, None)
-        given = strained(system, state, q, u, given)
-        self.q, self._u, self._tau, self._given = q, u, tau, given
-        self._begun = len(state.before) == system.nz  # whether it is known from where what sticks is strained
-        zero = np.zeros(system.nv)
-        K = residual_tangent(system, (q, zero, zero, u, tau), (1.0, 0.0, 0.0), given)
-        self._held = held = _held(system, u)
-        lengths = system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv))
-        G = np.vstack([lengths, system.closure(q)[1]]) if system.loop_rows else lengths
-        self.tau, self._z = y, z = _adjoint(system, K, G, slope)
-        self.u = static_actuation(system, q, u, given).T @ y
+        self.system, self._rest = system, _Rest(system, state)
+        rest = self._rest
+        self._held = held = rest.held
+        kkt = _Kkt(system, rest.K, rest.G)
+        self.tau, self._z = y, z = kkt.adjoint(slope)
+        self.u = static_actuation(system, rest.q, rest.u, rest.given).T @ y
         self.u[[system.input_names.index(name) for name in held]] = 0.0
-        rest = slope - K.T @ y - G.T @ z  # what prescribed coordinates are held against
+        owed = slope - rest.K.T @ y - rest.G.T @ z  # what prescribed coordinates are held against
         self.motion: dict[str, Any] = {name: float(z[k]) for k, name in enumerate(held)}
-        self.motion |= {name: rest[place] for name, (_q, place, _group) in system.prescribed.items()}
+        self.motion |= {name: owed[place] for name, (_q, place, _group) in system.prescribed.items()}
         self.motion |= {name: z[len(held) + np.array(rows)] for name, rows in system.told_rows.items()}
 
     def replayed(self, systems: list[System]) -> Array:
@@ -173,14 +163,8 @@ class StaticAdjoint:
         return np.array([self._replayed(system) for system in systems])
 
     def _replayed(self, system: System) -> float:
-        zero = np.zeros(system.nv)
-        r = residual(system, self.q, zero, zero, self._u, self._tau, self._given)
-        total, n = -self.tau @ r, len(self._held)
-        if n:
-            total -= self._z[:n] @ system.tendon_lengths(self.q)[0][list(self._held.values())]
-        if system.loop_rows:
-            total -= self._z[n:] @ system.closure(self.q)[0]
-        return float(total)
+        r, e = self._rest.replayed(system)
+        return float(-self.tau @ r - self._z @ e)
 
     @cached_property
     def _tables(self) -> tuple[Array, NDArray[np.bool_]]:
@@ -191,17 +175,88 @@ class StaticAdjoint:
         zero, values = np.zeros(system.nv), np.zeros(len(system.tendons.law) + len(system.loop_rows))
         values[list(self._held.values())] = self._z[:n]
         values[len(system.tendons.law) :] = self._z[n:]
-        found = table_gradient(system, self.q, zero, zero, self._u, self.tau, given=self._given, values=values)
+        rest = self._rest
+        found = table_gradient(system, rest.q, zero, zero, rest.u, self.tau, given=rest.given, values=values)
         return -found, covered(system)
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
-        if self._given.memory is not None and not self._begun and self.system.sticks(self._given.memory):
+        self._rest.require_begun(name)
+        return derivative(self.system, name, *self._tables, self.replayed, direct)
+
+
+class StaticTangent:
+    """How an equilibrium moves with inputs and parameters: many quantities of it by a few of them.
+
+    Parameters
+    ----------
+    system : System
+    state : Equilibrium
+
+    Notes
+    -----
+    ``K dq + Gᵀ dρ = −∂r``, ``G dq = −∂e``, in the notation of `static_gradient`.
+    """
+
+    def __init__(self, system: System, state: Equilibrium) -> None:
+        self.system, self._rest = system, _Rest(system, state)
+        self._kkt = _Kkt(system, self._rest.K, self._rest.G)
+
+    def by_parameter(self, name: str, others: list[System], weights: list[float]) -> tuple[Array, Array]:
+        """Change of the residual (nv,) and of the constraints (rows,) with a parameter, from `parameters.neighbours`."""
+        self._rest.require_begun(name)
+        found = [self._rest.replayed(other) for other in others]
+        r, e = (sum(w * x for w, x in zip(weights, part)) for part in zip(*found))
+        return np.asarray(r), np.asarray(e)
+
+    def by_inputs(self, u: Array) -> tuple[Array, Array]:
+        """Likewise with a change of the inputs (nu,); that of tensions which a prescribed length decides has no effect."""
+        rest = self._rest
+        change = np.array(u, dtype=float)
+        change[[self.system.input_names.index(name) for name in rest.held]] = 0.0
+        return -static_actuation(self.system, rest.q, rest.u, rest.given) @ change, np.zeros(len(rest.G))
+
+    def moved(self, r: Array, e: Array) -> tuple[Array, Array]:
+        """Changes of coordinates (nv,), along the manifold, and of tensions that prescribed lengths decide (nu,), for changes of residual and constraints."""
+        dq, force = self._kkt.tangent(r, e)
+        du = np.zeros(self.system.nu)
+        du[[self.system.input_names.index(name) for name in self._rest.held]] = force[: len(self._rest.held)]
+        return dq, du
+
+
+class _Rest:
+    """An equilibrium with all that it is held by."""
+
+    def __init__(self, system: System, state: Equilibrium) -> None:
+        if not state.success:
+            raise ValueError(f"the state is no equilibrium ({state.message}); its derivative has no meaning.")
+        if len(state.before) != system.nz:
+            refuse_memory(system, "static_gradient of an equilibrium from a file or made by hand")
+        self.system = system
+        q, u, tau, given = at_rest(system, state, None, None)
+        given = strained(system, state, q, u, given)
+        self.q, self.u, self.tau, self.given = q, u, tau, given
+        self._begun = len(state.before) == system.nz  # whether it is known from where what sticks is strained
+        zero = np.zeros(system.nv)
+        self.K = residual_tangent(system, (q, zero, zero, u, tau), (1.0, 0.0, 0.0), given)
+        self.held = held = _held(system, u)
+        lengths = system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv))
+        self.G = np.vstack([lengths, system.closure(q)[1]]) if system.loop_rows else lengths
+
+    def replayed(self, system: System) -> tuple[Array, Array]:
+        """Residual (nv,) and constraints (rows,) with the tables of another system, at this state."""
+        zero = np.zeros(system.nv)
+        r = residual(system, self.q, zero, zero, self.u, self.tau, self.given)
+        lengths = system.tendon_lengths(self.q)[0][list(self.held.values())] if self.held else np.zeros(0)
+        return r, np.concatenate([lengths, system.closure(self.q)[0]]) if system.loop_rows else lengths
+
+    def require_begun(self, name: str) -> None:
+        """Error if derivatives by a parameter are not known, since loads remember."""
+        if self.given.memory is not None and not self._begun and self.system.sticks(self.given.memory):
             raise ValueError(
                 f"the derivative of an equilibrium by {name!r} is not known where friction sticks, or loads remember otherwise: what they remember depends on it "
                 "too. Derivatives by inputs, forces and prescribed motion are; contact with stiction=0 remembers nothing."
             )
-        return derivative(self.system, name, *self._tables, self.replayed, direct)
 
 
 def _held(system: System, u: Array) -> dict[str, int]:
@@ -214,25 +269,40 @@ def _held(system: System, u: Array) -> dict[str, int]:
     }
 
 
-def _adjoint(system: System, K: Array, G: Array, slope: Array) -> tuple[Array, Array]:
-    """y (nv,) and z (rows,) of `static_gradient`; zero for what is prescribed and for redundant rows."""
-    free, scale = ~system.known, system.internal.scale
-    Z = free_directions(system, G)
-    loose = Z @ neutral_directions(Z.T @ K @ Z)
-    if loose.shape[1]:
-        raise ValueError(
-            f"static_gradient is not defined for {system.name!r} at this state: nothing resists along {name_directions(system, loose)}, so that "
-            "its equilibrium is not determined. Add stiffness, or fix it."
-        )
-    rows = np.flatnonzero(independent(free_rows(system, G))) if len(G) else np.zeros(0, dtype=int)
-    S = (scale[:, None] * K * scale)[np.ix_(free, free)]
-    C = (G * scale)[np.ix_(rows, free)]
-    size = np.abs(S).max(initial=1e-300) / np.maximum(np.linalg.norm(C, axis=1), 1e-300)
-    C = size[:, None] * C
-    m = len(rows)
-    kkt = np.block([[S.T, C.T], [C, np.zeros((m, m))]])
-    x = np.linalg.solve(kkt, np.concatenate([(scale * slope)[free], np.zeros(m)]))
-    y, z = np.zeros(system.nv), np.zeros(len(G))
-    y[free] = scale[free] * x[: len(x) - m]
-    z[rows] = size * x[len(x) - m :]
-    return y, z
+class _Kkt:
+    """Stiffness and constraints of an equilibrium, in scaled coordinates without what is prescribed and without redundant rows."""
+
+    def __init__(self, system: System, K: Array, G: Array) -> None:
+        free, scale = ~system.known, system.internal.scale
+        Z = free_directions(system, G)
+        loose = Z @ neutral_directions(Z.T @ K @ Z)
+        if loose.shape[1]:
+            raise ValueError(
+                f"static_gradient is not defined for {system.name!r} at this state: nothing resists along {name_directions(system, loose)}, so that "
+                "its equilibrium is not determined. Add stiffness, or fix it."
+            )
+        rows = np.flatnonzero(independent(free_rows(system, G))) if len(G) else np.zeros(0, dtype=int)
+        S = (scale[:, None] * K * scale)[np.ix_(free, free)]
+        C = (G * scale)[np.ix_(rows, free)]
+        self._size = np.abs(S).max(initial=1e-300) / np.maximum(np.linalg.norm(C, axis=1), 1e-300)
+        C = self._size[:, None] * C
+        m = len(rows)
+        self._matrix = np.block([[S, C.T], [C, np.zeros((m, m))]])
+        self._free, self._scale, self._rows, self._shape = free, scale, rows, (system.nv, len(G))
+
+    def adjoint(self, slope: Array) -> tuple[Array, Array]:
+        """y (nv,) and z (rows,) of `static_gradient`; zero for what is prescribed and for redundant rows."""
+        right = np.concatenate([(self._scale * slope)[self._free], np.zeros(len(self._rows))])
+        return self._whole(np.linalg.solve(self._matrix.T, right))
+
+    def tangent(self, r: Array, e: Array) -> tuple[Array, Array]:
+        """Changes (nv,) of the coordinates and (rows,) of the forces of constraints, for changes of residual and constraints."""
+        right = np.concatenate([-(self._scale * r)[self._free], -self._size * e[self._rows]])
+        return self._whole(np.linalg.solve(self._matrix, right))
+
+    def _whole(self, x: Array) -> tuple[Array, Array]:
+        n = len(x) - len(self._rows)
+        y, z = np.zeros(self._shape[0]), np.zeros(self._shape[1])
+        y[self._free] = self._scale[self._free] * x[:n]
+        z[self._rows] = self._size * x[n:]
+        return y, z

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..kernels.solve.newton import CONVERGED
 from ..system import Given, System
 from .costs.states import Variation
 from .memory import Memory, Sizes
-from .parameters import difference
+from .parameters import neighbours
 from .remembered import known_memory
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Direction", "maps", "push"]
 
 Array = NDArray[np.float64]
+Near = Callable[[str], tuple[list[System], list[float]]]
 
 
 class Direction(NamedTuple):
@@ -44,7 +45,7 @@ class _Replayed(NamedTuple):
     kept: Array  # (n, s, nz)
 
 
-def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
+def _replayed(run: Rollout, names: Mapping[str, float], near: Near) -> _Replayed:
     memory = Memory(run.system, run.plan.tableau, len(run), Sizes(replay=True))
     memory.take(run.memory.record, len(run))
     lever = memory.lever
@@ -57,7 +58,8 @@ def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
 
     total = np.zeros(sizes[-1])
     for name, change in names.items():
-        total += change * difference(run.system, run.system._parameters[name], all_of)
+        for other, weight in zip(*near(name)):
+            total += change * weight * all_of(other)
     return _Replayed(*(total[a:b].reshape(x.shape) for a, b, x in zip(sizes, sizes[1:], fields)))
 
 
@@ -86,8 +88,9 @@ def _singular(run: Rollout, k: int) -> ArithmeticError:
     )
 
 
-def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
-    """Changes of all states for each direction."""
+def push(run: Rollout, directions: list[Direction], near: Near | None = None) -> list[Variation]:
+    """Changes of all states for each direction; `near` has the systems of `parameters.neighbours` by name, if they are known already."""
+    beside = near or (lambda name: neighbours(run.system, run.system._parameters[name]))
     system, plan = run.system, run.plan
     n, nu, d = len(run), system.nu, len(directions)
     memory = _memory(run, Sizes(directions=d))
@@ -98,7 +101,7 @@ def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
         U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
         coefficients = plan.schedule.coefficients(U)
         changes.append((stages @ coefficients).reshape(n, len(plan.tableau.c), nu))
-        replays.append(_replayed(run, direction.parameters) if direction.parameters else None)
+        replays.append(_replayed(run, direction.parameters, beside) if direction.parameters else None)
         for out, given in ((lever.dq, direction.start), (lever.dv, direction.velocity)):
             out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
         lever.dz[i] = 0.0 if direction.remembered is None else direction.remembered
