@@ -98,7 +98,8 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
-    from .control.stepper import Saved, StepError, Stepper
+    from .control.stepper import Saved, Stepper
+    from .control.window import StepError
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -287,7 +288,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
 ]
 
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
-_LAZY |= {name: "control.stepper" for name in ("Saved", "StepError", "Stepper")}
+_LAZY |= {"Saved": "control.stepper", "Stepper": "control.stepper", "StepError": "control.window"}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 
