@@ -184,6 +184,10 @@ class Stepper:
         """Forces of loop joints (rows,) at the end of the last step."""
         return self._record.force[-1, -1].copy()
 
+    def read(self, q: Array, v: Array) -> None:
+        """Coordinates and velocities into arrays (nq,) and (nv,) that are there."""
+        q[:], v[:] = self._record.q[-1], self._record.v[-1]
+
     @property
     def state(self) -> State:
         """Time, coordinates, velocities, and what loads remember."""
