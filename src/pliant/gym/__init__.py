@@ -12,6 +12,7 @@ except ImportError:
 
 from .arms import FollowBall, Push, Reach, Track
 from .env import Env
+from .evaluate import Evaluation, evaluate
 from .flock import Flock
 from .gaits import Crawl, Swim
 from .task import Judged, Task
@@ -21,6 +22,7 @@ __all__ = [
     "TASKS",
     "Crawl",
     "Env",
+    "Evaluation",
     "Flock",
     "FollowBall",
     "Judged",
@@ -30,6 +32,7 @@ __all__ = [
     "Swim",
     "Task",
     "Track",
+    "evaluate",
     "make",
     "make_many",
 ]

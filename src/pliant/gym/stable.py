@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 try:
+    from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError:
     raise ImportError("pliant.gym.stable needs stable-baselines3: pip install 'pliant[learn]'") from None
 
+from .task import Task
 from .vector import ManyEnv
 
-__all__ = ["StableEnv"]
+__all__ = ["StableEnv", "ppo"]
 
 
 class StableEnv(VecEnv):
@@ -82,3 +84,29 @@ class StableEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """None is."""
         return [False for _ in self._all(indices)]
+
+
+def ppo(task: Task, *, num_envs: int = 32, threads: int = 1, seed: int = 0, **options: Any) -> Any:
+    """A learner of Stable-Baselines3 by proximal policy optimisation, with settings that suit short episodes of smooth tasks.
+
+    Parameters
+    ----------
+    task : Task
+    num_envs, threads : int
+        As of `ManyEnv`.
+    seed : int
+    **options
+        Of ``stable_baselines3.PPO``, instead of those here.
+
+    Returns
+    -------
+    stable_baselines3.PPO
+        ``learner.learn(60_000)`` trains it, ``learner.predict(seen, deterministic=True)[0]`` is what it does.
+    """
+    env = StableEnv(ManyEnv(task, num_envs, threads=threads, autoreset="same"))
+    env.seed(seed)
+    given: dict[str, Any] = {
+        "n_steps": 64, "batch_size": 512, "n_epochs": 10, "learning_rate": 1e-3, "gamma": 0.95, "gae_lambda": 0.9, "device": "cpu",
+        "policy_kwargs": {"net_arch": [64, 64], "log_std_init": -0.5},
+    }  # fmt: skip
+    return PPO("MlpPolicy", env, seed=seed, **(given | options))
