@@ -12,6 +12,7 @@ CHOICE = {
     "duality": "robot",
     "identify_material": "motion",
     "large_deflections": "bend",
+    "learn_to_reach": "learning",
     "manipulator_workspace": "cut",
     "octopus_arm": "out_of_plane",
     "pneumatic_arm": "filling",

@@ -138,6 +138,7 @@ class Stepper:
         """Nothing was seen yet."""
         self._worst, self._worst_t, self._checked = 0.0, 0.0, 0
         self._rows: list[tuple[Any, ...]] = []
+        self._off: float | None = None  # of the last step, once it was looked at
 
     def reset(self, start: Any = None, *, velocity: ArrayLike | None = None, t0: float | None = None) -> None:
         """Begin anew, without memory of the steps so far; from where the stepper first stood if nothing is given.
@@ -233,6 +234,7 @@ class Stepper:
         inputs = None if u is None else system.inputs(u)
         forces = None if tau is None else vector("tau", tau, (system.nv,))
         whole = self._window.step(inputs, forces, motion)
+        self._off = None
         if self._recorded:
             self._keep()
         if whole and self._watch and not (self.steps - 1) % self._watch:
@@ -258,6 +260,8 @@ class Stepper:
         """
         if not self.steps:
             return 0.0
+        if self._off is not None:
+            return self._off
         there, here = self._window.halved(), self._record.q[-1]
         if there is None:
             return self._worst
@@ -269,7 +273,7 @@ class Stepper:
             off = float(np.sqrt(np.mean((self.system.difference(there, here) / self.system.internal.scale) ** 2)))
         parts = 2**self._window.plan.tableau.order
         off *= parts / (parts - 1)
-        self._checked += 1
+        self._checked, self._off = self._checked + 1, off
         if off > self._worst:
             self._worst, self._worst_t = off, float(self._record.t[1])
         return off
@@ -367,4 +371,4 @@ class Stepper:
         for x, kept in zip(self._window.arrays, saved.arrays):
             x[:] = kept
         self._window.counts, (self._worst, self._worst_t, self._checked, rows) = saved.counts
-        self._rows = list(rows)
+        self._rows, self._off = list(rows), None
