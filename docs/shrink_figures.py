@@ -13,6 +13,7 @@ CHOICE = {
     "estimate_tip_load": "estimate",
     "identify_material": "motion",
     "large_deflections": "bend",
+    "learn_to_reach": "learning",
     "manipulator_workspace": "cut",
     "octopus_arm": "out_of_plane",
     "pneumatic_arm": "filling",

@@ -191,6 +191,12 @@ def test_adapters_stand_outside(module):
     assert libraries == ({ADAPTERS[module]} if module in ADAPTERS else set())
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_only_environments_know_gymnasium(module):
+    libraries = {name.split(".")[0] for name in imports(module, inside_functions=True)}
+    assert within(module, "pliant.gym") or not libraries & {"gymnasium", "stable_baselines3"}
+
+
 def test_imports_of_kernels_have_no_cycles():
     graph = {m: {n for n in imports(m, inside_functions=True) if within(n, "pliant.kernels")} - {m} for m in KERNELS}
     done: set[str] = set()
@@ -226,6 +232,8 @@ def test_public_names_are_listed_and_exist(module):
         pytest.skip("defines nothing")
     if module in ADAPTERS:
         pytest.importorskip(ADAPTERS[module], exc_type=ImportError)
+    if within(module, "pliant.gym"):
+        pytest.importorskip("stable_baselines3" if module.endswith(".stable") else "gymnasium", exc_type=ImportError)
     loaded = import_module(module)
     listed = loaded.__all__
     assert len(set(listed)) == len(listed)

@@ -118,6 +118,8 @@ def shared(module):
 def test_docstring_examples(name):
     if name in ADAPTERS:
         pytest.importorskip(name.removeprefix("pliant."), exc_type=ImportError)
+    if name.startswith("pliant.gym"):
+        pytest.importorskip("stable_baselines3" if name.endswith(".stable") else "gymnasium", exc_type=ImportError)
     module = importlib.import_module(name)
     with contextlib.redirect_stdout(io.StringIO()):
         names = shared(module)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicHermiteSpline
 
 import pliant as pl
 from pliant import gallery
@@ -170,6 +171,41 @@ def test_steps_in_parts(system, rest, substeps):
     assert run.warnings[0].split("into ")[1].split()[0] == sim.warnings[0].split("into ")[1].split()[0]
 
 
+def test_motion_that_is_told_step_by_step():
+    """A cubic through what is told; a rollout with the same function of time moves alike."""
+    system, options, _U = case("a tendon of prescribed length")
+    start, h = options["start"], 0.01
+    sim = pl.Stepper(system, start, step=h, record=True)
+    lengths = [0.5, 0.499, 0.497, 0.497, 0.498]
+    for length in lengths[1:3]:
+        sim.step(motion={"cable": length})
+    saved = sim.save()
+    for _ in range(2):  # again, from the middle
+        sim.restore(saved)
+        sim.step()
+        sim.step(motion={"cable": lengths[4]})
+    rates = np.array([0, *np.diff(lengths) / h])
+    spline = CubicHermiteSpline(h * np.arange(5), lengths, rates)
+    cubic = pl.Motion(lambda t: float(spline(t)), lambda t: float(spline(t, 1)), lambda t: float(spline(t, 2)))
+    run = pl.rollout(system, step=h, duration=4 * h, start=start, motion={"cable": cubic})
+    np.testing.assert_allclose(sim.result().q, run.q, rtol=0, atol=1e-9 * np.abs(run.q).max())
+    np.testing.assert_allclose(sim.result().u, run.u, rtol=0, atol=1e-6 * np.abs(run.u).max())
+    np.testing.assert_allclose(system.tendon_lengths(sim.q)[0], lengths[-1], rtol=1e-12)
+    before = sim.state
+    with pytest.raises(KeyError, match="cable"):
+        sim.step(motion={"cabel": 0.5})
+    with pytest.raises(ValueError, match="motion"):
+        sim.step(motion={"cable": [0.5, 0.4]})
+    with pytest.raises(KeyError, match="turn"):  # it has a function
+        pl.Stepper(case("a prescribed joint")[0], step=h, motion={"turn": turn}).step(motion={"turn": 1.0})
+    assert sim.state.t == before.t
+    joint = pl.Stepper(case("a prescribed joint")[0], step=h)
+    joint.step(motion={"turn": 0.02})
+    joint.step()
+    place = joint.system.prescribed["turn"][0]
+    np.testing.assert_allclose(joint.q[place], 0.02, rtol=1e-12)
+
+
 def test_it_says_how_accurate_it_is(system, rest):
     U = RNG(2).uniform(0, 30, size=(40, 5))
     sim = pl.Stepper(system, rest, step=0.02, watch=0)
@@ -245,6 +281,7 @@ def test_what_it_refuses(system, rest):
         (lambda: pl.Stepper(system, step=0.01, method="rk4"), ValueError, "sdirk2"),
         (lambda: pl.Stepper(system, np.zeros(3), step=0.01), ValueError, "start"),
         (lambda: pl.Stepper(system, step=0.01, record="yes"), TypeError, "record"),
+        (lambda: pl.Stepper(system, step=0.01, motion=5), TypeError, "dictionary"),
         (lambda: pl.Stepper(system.robot, step=0.01), TypeError, "compile it first"),
         (lambda: sim.step({"cabel1": 1.0}), KeyError, "cable1"),
         (lambda: sim.step([-1.0, 0, 0, 0, 0]), ValueError, "cable1"),

@@ -99,7 +99,6 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
-    from .control.stepper import Saved, StepError, Stepper
     from .control.optimal.mpc import MPC, MPCResult
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
@@ -115,6 +114,8 @@ if TYPE_CHECKING:
     from .identification.result import Identification
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
+    from .control.stepper import Saved, Stepper
+    from .control.window import StepError
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -323,7 +324,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
 ]
 
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
-_LAZY |= {name: "control.stepper" for name in ("Saved", "StepError", "Stepper")}
+_LAZY |= {"Saved": "control.stepper", "Stepper": "control.stepper", "StepError": "control.window"}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 _LAZY |= {"MPC": "control.optimal.mpc", "MPCResult": "control.optimal.mpc"}

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..gradients.memory import Memory
-from ..gradients.plan import PARTS, Begin, Plan
+from ..gradients.plan import Plan
 from ..gradients.rollout import Method, plan_of
-from ..gradients.schedule import Schedule
-from ..kernels import engine, slots
-from ..kernels.slots import HOLD_ACTIVE
-from ..kernels.solve.tape import ARRIVED, FULL
 from ..model.validate import flag, integer, positive, vector
 from ..solve.drive import State
 from ..solve.identity import digest
 from ..solve.result import Result, Statistics
-from ..system import FrameLike, Given, Inputs, Reference, System, needs_system
+from ..system import FrameLike, Inputs, Reference, System, needs_system
 from ..system.kinematics import extent, step_ends
+from .window import COUNTED, Window
 
-__all__ = ["Saved", "StepError", "Stepper"]
+__all__ = ["Saved", "Stepper"]
 
 Array = NDArray[np.float64]
 SMALL = 1e-3  # of the robot's size: what a step may err by unsaid
-_COUNTED = {
-    "iterations": slots.MARCH_ITERATIONS,
-    "factorisations": slots.MARCH_FACTORISATIONS,
-    "residuals": slots.MARCH_RESIDUALS,
-}
-_ROWS = ("inputs", "a", "force", "kept", "hold")  # of a record: what a step found
-
-
-class StepError(ArithmeticError):
-    """A step could not be taken; the stepper is where it was before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +112,7 @@ class Stepper:
     ) -> None:
         needs_system("Stepper", system)
         self.system, self.length = system, positive("step", step, unit="s")
-        self._substeps = n = integer("substeps", substeps, minimum=1)
-        self._inner = self.length / n
+        self._substeps = integer("substeps", substeps, minimum=1)
         self._watch, self._recorded = integer("watch", watch), flag("record", record)
         self._options: dict[str, Any] = {
             "motion": motion, "method": method, "subdivide": subdivide, "tolerance": tolerance,
@@ -135,62 +120,25 @@ class Stepper:
         self._given = start, velocity, t0
         self._digest = ""
         plan = self._planned(*self._given)
-        # row 0 of the record is the last inner step of the step before, the others are those of a step
-        self._memory = Memory(system, plan.tableau, n + 1, tolerance=plan.tolerance).reusable()
-        self._twin: Memory | None = None
-        self._begin_at(plan)
+        self._window = Window(plan, self.length / self._substeps, self._substeps)
+        self._record = self._window.record
+        self._forget()
 
     def __repr__(self) -> str:
         """A one-line summary."""
-        return (
-            f"<Stepper of {self.system.name!r}: {self._plan.tableau.name}, step {self.length:g} s, t = {self.t:.6g} s>"
-        )
-
-    # ------------------------------------------------------------ the start
+        return f"<Stepper of {self.system.name!r}: {self._window.plan.tableau.name}, step {self.length:g} s, t = {self.t:.6g} s>"
 
     def _planned(self, start: Any, velocity: Any, t0: float | None) -> Plan:
+        inner = self.length / self._substeps
         return plan_of(
-            self.system, None, step=self._inner, duration=(self._substeps + 1) * self._inner, start=start, velocity=velocity, t0=t0,
-            **self._options,
+            self.system, None, step=inner, duration=(self._substeps + 1) * inner, start=start, velocity=velocity, t0=t0, **self._options,
         )  # fmt: skip
 
-    def _begin_at(self, plan: Plan) -> None:
-        """Stand at the start of a plan."""
-        again = self._memory.renewed(self.system, plan.tableau, self._substeps + 1, tolerance=plan.tolerance)
-        assert again is not None
-        self._plan, self._origin, self._count = plan, float(plan.times[0]), 0
-        self.t = self._origin
-        self._motion = plan.fill(self._memory)
-        self._record = record = self._memory.record
-        self._u, self._tau = np.zeros(self.system.nu), np.zeros(self.system.nv)
-        self._fresh: Begin | None = None  # what the first step starts with
-        self._worst, self._worst_t, self._split, self._most, self._checked = 0.0, 0.0, 0, 0, 0
+    def _forget(self) -> None:
+        """Nothing was seen yet."""
+        self._worst, self._worst_t, self._checked = 0.0, 0.0, 0
         self._rows: list[tuple[Any, ...]] = []
-        self._set_out()
-        record.inputs[-1] = record.inputs[1]
-        for x in (record.q, record.v, record.memory):
-            x[-1] = x[1]
-
-    def _set_out(self) -> None:
-        """Before the first step, whose inputs are in row 1: the start with its constraints met, and what iterations begin with."""
-        memory, record = self._memory, self._record
-        record.t[0], record.t[1] = self._origin, self._origin + self._inner
-        record.inputs[0] = record.inputs[1]
-        if self._motion.active:
-            self._motion.write(self._origin, record.known[0, 0])
-        begin = self._plan._begin(memory, self._motion)
-        record.inputs[0, 0, : self.system.nu] = begin.u
-        p = memory.p
-        p[slots.MARCH_STEPS] = p[slots.MARCH_BUDGET] = 0.0
-        memory.tape.a[0] = begin.a
-        status = memory.run(engine.ROLLOUT, begin.given)
-        if status != FULL:
-            record.a[:] = 0.0
-            raise StepError(self._plan._why(status, 0, memory).message)
-        for x in (record.q, record.v, record.memory):
-            x[1] = x[0]
-        p[slots.MARCH_FRESH], p[slots.MARCH_PAST] = 1.0, 0.0
-        self._fresh = begin
+        self._off: float | None = None  # of the last step, once it was looked at
 
     def reset(self, start: Any = None, *, velocity: ArrayLike | None = None, t0: float | None = None) -> None:
         """Begin anew, without memory of the steps so far; from where the stepper first stood if nothing is given.
@@ -202,9 +150,15 @@ class Stepper:
         """
         if start is not None or velocity is not None or t0 is not None:
             self._given = start, velocity, t0
-        self._begin_at(self._planned(*self._given))
+        self._window.begin_at(self._planned(*self._given))
+        self._forget()
 
     # ------------------------------------------------------------ where it is
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self._window.t
 
     @property
     def q(self) -> Array:
@@ -231,6 +185,10 @@ class Stepper:
         """Forces of loop joints (rows,) at the end of the last step."""
         return self._record.force[-1, -1].copy()
 
+    def read(self, q: Array, v: Array) -> None:
+        """Coordinates and velocities into arrays (nq,) and (nv,) that are there."""
+        q[:], v[:] = self._record.q[-1], self._record.v[-1]
+
     @property
     def state(self) -> State:
         """Time, coordinates, velocities, and what loads remember."""
@@ -254,7 +212,7 @@ class Stepper:
 
     # ------------------------------------------------------------ steps
 
-    def step(self, u: Inputs = None, *, tau: ArrayLike | None = None) -> None:
+    def step(self, u: Inputs = None, *, tau: ArrayLike | None = None, motion: Mapping[str, Any] | None = None) -> None:
         """Go on by one step.
 
         Parameters
@@ -263,134 +221,24 @@ class Stepper:
             Inputs, held through the step; those not named are zero. None: what acted in the step before.
         tau : array (nv,), optional
             Further generalised forces in this step.
+        motion : dict, optional
+            Where prescribed joints [rad, m], loops and lengths of tendons [m] are to be at the end of the step, by name, if no function of time was
+            given for them: a cubic that goes on with the rate that they have and ends with the mean rate of the step. The others stay.
 
         Raises
         ------
         StepError
             If the step cannot be taken. The stepper stays where it was.
         """
-        system, record = self.system, self._record
-        if u is not None:
-            self._u[:] = system.inputs(u)
-        self._tau[:] = 0.0 if tau is None else vector("tau", tau, (system.nv,))
-        self._put_step()
-        try:
-            whole = self._go()
-        except BaseException:
-            self._undo()
-            raise
-        self._count += self._substeps
-        self.t = float(record.t[-1])
+        system = self.system
+        inputs = None if u is None else system.inputs(u)
+        forces = None if tau is None else vector("tau", tau, (system.nv,))
+        whole = self._window.step(inputs, forces, motion)
+        self._off = None
         if self._recorded:
             self._keep()
         if whole and self._watch and not (self.steps - 1) % self._watch:
             self.check()
-
-    def _put_step(self) -> None:
-        """Rows of the record: the last step before the others, with the times and inputs of a new one."""
-        record, nu, n = self._record, self.system.nu, self._substeps
-        for name in _ROWS:
-            x = getattr(record, name)
-            x[0] = x[-1]
-        for x in (record.q, record.v, record.memory):
-            x[1] = x[-1]
-        record.t[0] = record.t[-2]
-        record.t[1:] = self._origin + self._inner * np.arange(self._count, self._count + n + 1)
-        record.inputs[1:, :, :nu] = self._u
-        record.inputs[1:, :, nu:] = self._tau
-        if self._motion.active:
-            c = self._plan.tableau.c
-            for k in range(1, n + 1):
-                begin, end = record.t[k], record.t[k + 1]
-                for i, row in enumerate(record.known[k]):
-                    self._motion.write(float(end if i == len(c) - 1 else begin + c[i] * (end - begin)), row)
-        if self._count:
-            self._fresh = None
-        else:
-            self._set_out()
-            record.t[1:] = self._origin + self._inner * np.arange(n + 1)
-            assert self._fresh is not None
-            record.inputs[1, 0, :nu] = self._fresh.u
-
-    def _go(self) -> bool:
-        """The inner steps; True if none had to be subdivided."""
-        memory, whole = self._memory, True
-        p = memory.p
-        p[slots.MARCH_STEPS], p[slots.MARCH_BUDGET] = 1, self._substeps
-        status = memory.run(engine.ROLLOUT)
-        while status != ARRIVED:
-            k, whole = int(p[slots.MARCH_STEPS]), False
-            if not self._plan.subdivide:
-                self._fail(status, k)
-            self._in_parts(k)
-            if k == self._substeps:
-                break
-            p[slots.MARCH_STEPS] = k + 1
-            status = memory.run(engine.ROLLOUT)
-        return whole
-
-    def _fail(self, status: int, k: int) -> NoReturn:
-        failure = replace(self._plan, times=self._record.t)._why(status, k, self._memory)
-        text = failure.message.replace("subdivide=True, which records the parts", "subdivide=True")
-        raise StepError(_without_run(f"step {self.steps + 1}, {text}"))
-
-    def _undo(self) -> None:
-        """Stand where the step began: its end is its start again, and iterations start without a history."""
-        record, memory, p = self._record, self._memory, self._memory.p
-        for name in _ROWS:
-            x = getattr(record, name)
-            x[-1] = x[0]
-        for x in (record.q, record.v, record.memory):
-            x[-1] = x[1]
-        record.t[-2], record.t[-1] = record.t[0], self.t
-        begin = self._before(1)
-        memory.space.prepare(begin.given)
-        memory.tape.a[0] = begin.a
-        p[slots.MARCH_PAST] = p[slots.MARCH_FACTORED] = 0.0
-
-    def _before(self, k: int) -> Begin:
-        """What row k of the record begins with, apart from its state."""
-        if self._fresh is not None and k == 1:
-            return self._fresh
-        record, work = self._record, self._memory.space.work
-        hold, told = work.hold.copy(), work.told.copy()
-        hold[:, HOLD_ACTIVE] = record.hold[k - 1]
-        given = Given(record.force[k - 1, -1].copy(), hold=hold, told=told)
-        return Begin(record.a[k - 1, -1].copy(), record.inputs[k - 1, -1, : self.system.nu].copy(), given, fresh=False)
-
-    # ------------------------------------------------------------ the same in other steps
-
-    def _part(self, first: int, last: int, times: Array) -> Plan:
-        """A plan for the steps from row `first` to before row `last`, with other times."""
-        record = self._record
-        outer = record.t[first : last + 1].copy()
-        return replace(
-            self._plan, times=times, outer=outer, schedule=Schedule(outer[:1], "hold"), U=self._u[None].copy(), tau=self._tau.copy(),
-            q=record.q[first].copy(), v=record.v[first].copy(), z=record.memory[first].copy(), motion=self._motion,
-        )  # fmt: skip
-
-    def _in_parts(self, k: int) -> None:
-        """Take the inner step of row k, which cannot be taken at once, in parts, and go on from there as if it had been one."""
-        record, memory, p = self._record, self._memory, self._memory.p
-        plan, statistics = self._part(k, k + 1, np.linspace(record.t[k], record.t[k + 1], PARTS + 1)), Statistics()
-        finer, fine, _begin, failure = plan.play(self._before(k), statistics)
-        if failure is not None:
-            raise StepError(_without_run(f"step {self.steps + 1}, {failure.message}"))
-        for name in _ROWS:
-            getattr(record, name)[k] = getattr(fine.record, name)[-1]
-        for name in ("q", "v", "memory"):
-            getattr(record, name)[k + 1] = getattr(fine.record, name)[-1]
-        tape, there = memory.tape, fine.tape
-        for name in ("a", "past", "past_force", "past_times", "memory", "flow"):
-            getattr(tape, name)[:] = getattr(there, name)
-        work, other = memory.space.work, fine.space.work
-        for name in ("multiplier", "hold", "told", "memory", "lag"):
-            getattr(work, name)[:] = getattr(other, name)
-        p[slots.MARCH_PAST], p[slots.MARCH_FACTORED], p[slots.MARCH_FRESH] = 1.0, 0.0, 0.0
-        for name, slot in _COUNTED.items():
-            p[slot] += getattr(statistics, name)
-        self._split += 1
-        self._most = max(self._most, len(finer.times) - 1)
 
     def check(self) -> float:
         """Estimated error of the last step, relative to the robot's size, from the same step with its inner steps halved.
@@ -410,25 +258,22 @@ class Stepper:
         >>> print(f"{sim.check():.1e}")
         4.9e-04
         """
-        if not self._count:
+        if not self.steps:
             return 0.0
-        plan = self._part(1, len(self._record.t) - 1, self._record.t[1:])
-        plan = replace(plan.halved(), subdivide=False)
-        if self._twin is None:
-            self._twin = Memory(self.system, plan.tableau, len(plan.times) - 1, tolerance=plan.tolerance).reusable()
-        _plan, fine, _begin, failure = replace(plan, spare=self._twin).play(self._before(1), Statistics())
-        if failure is not None:
+        if self._off is not None:
+            return self._off
+        there, here = self._window.halved(), self._record.q[-1]
+        if there is None:
             return self._worst
-        order = plan.tableau.order
-        there, here = fine.record.q[-1], self._record.q[-1]
         size = extent(self.system)
         if size > 0.0:
             apart = step_ends(self.system, here) - step_ends(self.system, there)
             off = float(np.linalg.norm(apart, axis=1).max()) / size
         else:
             off = float(np.sqrt(np.mean((self.system.difference(there, here) / self.system.internal.scale) ** 2)))
-        off *= 2**order / (2**order - 1)
-        self._checked += 1
+        parts = 2**self._window.plan.tableau.order
+        off *= parts / (parts - 1)
+        self._checked, self._off = self._checked + 1, off
         if off > self._worst:
             self._worst, self._worst_t = off, float(self._record.t[1])
         return off
@@ -438,21 +283,21 @@ class Stepper:
     @property
     def steps(self) -> int:
         """How many steps were taken."""
-        return self._count // self._substeps
+        return self._window.done // self._substeps
 
     @property
     def statistics(self) -> Statistics:
         """How much work the steps took; `steps` are inner ones."""
-        counted = {name: int(self._memory.p[slot]) for name, slot in _COUNTED.items()}
-        return Statistics(steps=self._count, **counted)
+        counted = {name: int(self._window.memory.p[slot]) for name, slot in COUNTED.items()}
+        return Statistics(steps=self._window.done, **counted)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was done other than asked for, and steps whose error is above 0.1 % of the robot's size."""
-        out = []
-        if self._split:
+        out, window = [], self._window
+        if window.split:
             out.append(
-                f"{self._split} of {self._count} inner steps were subdivided, at most into {self._most} parts; the motion is that of the parts."
+                f"{window.split} of {window.done} inner steps were subdivided, at most into {window.most} parts; the motion is that of the parts."
             )
         if self._worst > SMALL:
             out.append(
@@ -465,12 +310,8 @@ class Stepper:
         """A row for `result`; before the first, what the start is."""
         r = self._record
         if not self._rows:
-            first = self._fresh
-            assert first is not None
-            self._rows.append((
-                self._origin, r.q[1].copy(), r.v[1].copy(), r.a[-1, -1].copy(), np.concatenate([first.u, self._tau]), r.force[-1, -1].copy(),
-                r.memory[1].copy(),
-            ))  # fmt: skip
+            begin = r.a[-1, -1], r.inputs[1, 0], r.force[-1, -1], r.memory[1]
+            self._rows.append((float(r.t[1]), r.q[1].copy(), r.v[1].copy(), *(x.copy() for x in begin)))
         last = r.a[-1, -1], r.inputs[-1, -1], r.force[-1, -1], r.memory[-1]
         self._rows.append((self.t, r.q[-1].copy(), r.v[-1].copy(), *(x.copy() for x in last)))
 
@@ -483,18 +324,14 @@ class Stepper:
         nu = self.system.nu
         t, q, v, a, u, force, z = (np.array(x) for x in zip(*self._rows))
         return Result(
-            self.system, t, q, v, a, u[:, :nu], u[:, nu:], True, "completed", statistics=self.statistics, method=self._plan.tableau.name,
+            self.system, t, q, v, a, u[:, :nu], u[:, nu:], True, "completed", statistics=self.statistics, method=self._window.plan.tableau.name,
             warnings=self.warnings, multipliers=force, memory=z,
         )  # fmt: skip
 
     # ------------------------------------------------------------ saving
 
-    def _arrays(self) -> tuple[NDArray[Any], ...]:
-        """All arrays that a step reads before it writes them, and more."""
-        return (*self._memory.arrays, self._u, self._tau)
-
     def _kind(self) -> tuple[Any, ...]:
-        return self.length, self._substeps, self._plan.tableau.name, self._plan.tolerance
+        return self.length, self._substeps, self._window.plan.tableau.name, self._window.plan.tolerance
 
     def save(self) -> Saved:
         """All that the next steps depend on, to `restore` it later, here or in a stepper of the same robot with the same steps.
@@ -514,10 +351,8 @@ class Stepper:
         """
         if not self._digest:
             self._digest = digest(self.system)
-        counts = (
-            self._origin, self._count, self._fresh, self._worst, self._worst_t, self._split, self._most, self._checked, tuple(self._rows),
-        )  # fmt: skip
-        return Saved(self.t, self._digest, self._kind(), counts, tuple(x.copy() for x in self._arrays()))
+        window, seen = self._window, (self._worst, self._worst_t, self._checked, tuple(self._rows))
+        return Saved(self.t, self._digest, self._kind(), (window.counts, seen), tuple(x.copy() for x in window.arrays))
 
     def restore(self, saved: Saved) -> None:
         """Go back to what was saved: the steps that follow are those that followed then, to the last bit."""
@@ -533,13 +368,7 @@ class Stepper:
             raise ValueError(
                 f"this was saved with (step, substeps, method, tolerance) = {saved.options}; this stepper has {self._kind()}."
             )
-        for x, kept in zip(self._arrays(), saved.arrays):
+        for x, kept in zip(self._window.arrays, saved.arrays):
             x[:] = kept
-        (
-            self._origin, self._count, self._fresh, self._worst, self._worst_t, self._split, self._most, self._checked, rows,
-        ) = saved.counts  # fmt: skip
-        self._rows, self.t = list(rows), saved.t
-
-
-def _without_run(text: str) -> str:
-    return text.replace(" The error's `run` has the steps before it.", " The stepper stays where it was.")
+        self._window.counts, (self._worst, self._worst_t, self._checked, rows) = saved.counts
+        self._rows, self._off = list(rows), None
