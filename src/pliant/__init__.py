@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
+    from .control.stepper import Saved, Stepper
+    from .control.window import StepError
     from .estimation.estimate import Estimate
     from .estimation.horizon import MovingHorizon
     from .estimation.kalman import ExtendedKalman
@@ -114,8 +116,6 @@ if TYPE_CHECKING:
     from .identification.result import Identification
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
-    from .control.stepper import Saved, Stepper
-    from .control.window import StepError
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
