@@ -279,6 +279,50 @@ def test_the_step_is_that_of_a_rollout(moving):
     np.testing.assert_allclose(end.v, run.v[-1], atol=1e-8)
 
 
+def test_prescribed_motions():
+    """A cart that is moved and a cable of prescribed length: steps and derivatives are those of rollouts."""
+    robot = pl.Robot("moved")
+    cart = robot.add_body("cart", joint=pl.Prismatic("x"), shape=pl.Sphere(0.05), mass=0.2)
+    robot.add_motion("drive", cart)
+    rod = robot.add_rod(
+        "arm", parent=cart, length=0.4, section=pl.Circle(0.015), material=SILICONE, strains=pl.Strains(bending=2)
+    )
+    robot.add_tendon("cable", rod, z=0.01, control="length")
+    robot.add_wrench("load", rod.tip, force=(0, 0, -1))
+    system = robot.compile()
+    told = {"drive": lambda t: 0.05 * np.sin(8 * t), "cable": lambda t: 0.398 - 0.01 * t}
+    rest = pl.solve_statics(system, motion={"drive": 0.0, "cable": 0.398})
+    sensors = [costs.Position("arm.tip").measured(1e-3, "tip")]
+    made = model(
+        system,
+        sensors,
+        start=rest,
+        motion=told,
+        unknown=[pl.Prior("load", 0.2), pl.Prior("arm.young", 1e5)],
+        tolerance=1e-13,
+    )
+    run = pl.rollout(system, np.zeros((6, system.nu)), step=0.02, start=rest, motion=told, tolerance=1e-13)
+    state, u = made.steps.start, made.inputs(None)
+    for q in run.q[1:]:
+        before, (state, F) = state, made.advance(state, u)
+        np.testing.assert_allclose(state.q, q, atol=1e-9)
+
+    def moved(d):
+        there = made.steps.moved(before, d * made.size)
+        return made.steps.difference(state, made.steps.advance(there, u, False)[0]) / made.size
+
+    free = np.flatnonzero(np.concatenate([~system.known, ~system.known, [True, True]]))
+    tries = differences(moved, made.n, (3e-2, 3e-3))
+    assert not np.any(np.delete(F, free, axis=1))
+    for k in free:
+        assert min(np.abs(column - F[:, k]).max() for column in tries[k]) <= 1e-7 * np.abs(F).max(), k
+    kalman = pl.ExtendedKalman(system, sensors, step=0.02, start=rest, motion=told, unknown=[pl.Prior("load", 0.2)])
+    for y in readings(system, sensors, run):
+        found = kalman.update(values=y)
+    assert abs(found.unknown["load"]) < 3.5 * found.deviation("load")
+    assert found.q[0] == pytest.approx(0.05 * np.sin(8 * 0.12))
+
+
 def test_a_step_in_parts_has_the_product_of_their_derivatives():
     made = model(arm(), SENSORS["arm"], step=0.02)
     u = made.inputs({"top": 3.0})

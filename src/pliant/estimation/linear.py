@@ -32,9 +32,7 @@ def predict(P: Array, F: Array, noise: Array) -> Array:
     before = P.copy()
     before.flat[:: len(P) + 1] += noise * noise
     out = F @ before @ F.T
-    out += out.T
-    out *= 0.5
-    return out
+    return 0.5 * (out + out.T)
 
 
 def correct(P: Array, H: Array, noise: Array, e: Array, gate: float = np.inf) -> Corrected:
@@ -60,14 +58,12 @@ def correct(P: Array, H: Array, noise: Array, e: Array, gate: float = np.inf) ->
             "the covariance of the innovations is not positive definite: covariances have lost their digits, or contain NaN."
         )
     K = dpotrs(L, PH.T, lower=1)[0].T
-    left = K @ H
-    np.negative(left, out=left)
-    left.flat[:: len(P) + 1] += 1.0
-    KR = K * noise
-    out = left @ P @ left.T
-    out += KR @ KR.T
-    out += out.T
-    out *= 0.5
+    # (1 − K H) P (1 − K H)ᵀ + K R Kᵀ, from left to right: what the second part corrects vanishes but for rounding
+    out = P - K @ PH.T
+    rest = out @ H.T
+    rest -= K * (noise * noise)
+    out -= rest @ K.T
+    out = 0.5 * (out + out.T)
     white = dtrtrs(L, e, lower=1)[0]
     return Corrected(K @ e, out, float(white @ white), m, rejected, e, H, L, K)
 

@@ -204,11 +204,12 @@ class MappedStep:
             record.inputs[0, :, own] = self._begin.u[own, None]
         p[slots.MARCH_FRESH] = float(self._begin.fresh)
         p[slots.MARCH_STEPS], p[slots.MARCH_BUDGET] = 0.0, 1.0
-        if p[slots.MARCH_CONSTANT] != h:
+        p[slots.MARCH_PAST] = 0.0  # a correction lies between this step and the last
+        if abs(p[slots.MARCH_CONSTANT] - h) > 1e-6 * h:  # factors of the tangent are those of another step
             p[slots.MARCH_FACTORED] = 0.0
         given = self._begin.given._replace(memory=state.z) if system.nz else self._begin.given
         if memory.run(engine.ROLLOUT, given) != ARRIVED:
-            p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = 0.0
+            p[slots.MARCH_FACTORED] = 0.0
             return None
         self._begin = after(memory) if self._held else self._begin._replace(a=record.a[0, -1].copy(), fresh=False)
         end = State(state.t + h, record.q[1].copy(), record.v[1].copy(), record.memory[1].copy(), state.w)
@@ -234,7 +235,7 @@ class MappedStep:
             lever.dz[2 * nv + j, j] = 1.0
         lever.du[nx + np.arange(k), :, self.unknowns.inputs] = 1.0
         replays = [self._replayed(*near) for near in self.near(state.w)]
-        memory.space.prepare(Given())
+        memory.space.prepare(self._begin.given if self._held else Given())
         if self._held:
             for i, replay in enumerate(replays):
                 lever.dclose[nx + k + i], lever.dmove[nx + k + i] = replay[2][0], replay[3][0]

@@ -78,6 +78,7 @@ class StochasticModel:
             T[:nv, :nv] = T[nv : 2 * nv, nv : 2 * nv] = project
             T = T * self.size / self.size[:, None]
             self.covariance = T @ self.covariance @ T.T
+        self._ratio = self.size / self.size[:, None]
         noise = np.zeros(self.n)
         noise[nv : 2 * nv] = free * spread("disturbance", options.disturbance, lengths, "m/s²/√Hz")
         noise[nx:] = self.unknowns.drift
@@ -108,24 +109,23 @@ class StochasticModel:
     def advance(self, state: State, u: Array) -> tuple[State, Array]:
         """f and its derivative F (n, n)."""
         end, F = self.steps.advance(state, u)
-        F *= self.size
-        F /= self.size[:, None]
+        F *= self._ratio
         return end, F
 
     def predict(self, state: State, u: Array) -> tuple[Array, Array]:
         """h (m,) and its derivative H (m, n)."""
         system, readings = self.steps.system(state.w), self.readings
         inputs, nv, nx = self.steps.inputs(u, state.w), system.nv, self.steps.nx
-        found = readings.predict(system, state.t, state.q, state.v, inputs)
         H = np.zeros((len(readings), self.n))
-        H[:, :nv], H[:, nv : 2 * nv] = found.by_q, found.by_v
+        by_u = np.zeros((len(readings), system.nu))
+        value = readings.predict(system, state.t, state.q, state.v, inputs, (H[:, :nv], H[:, nv : 2 * nv], by_u))
         k = len(self.unknowns.inputs)
-        H[:, nx : nx + k] = found.by_u[:, self.unknowns.inputs]
+        H[:, nx : nx + k] = by_u[:, self.unknowns.inputs]
         for j, near in enumerate(self.steps.near(state.w)):
             for other, weight in zip(*near):
                 H[:, nx + k + j] += weight * readings.value(other, state.t, state.q, state.v, inputs)
         H *= self.size
-        return found.value, H
+        return value, H
 
 
 def _pair(value: Any) -> tuple[Any, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,9 @@ from ..gradients.costs.states import States, slopes_of
 from ..model.validate import reals, shown, unknown_name
 from ..system import System
 
-__all__ = ["Prediction", "Readings"]
+__all__ = ["Readings"]
 
 Array = NDArray[np.float64]
-
-
-class Prediction(NamedTuple):
-    """What sensors should read in a state, and the derivatives."""
-
-    value: Array  # (m,)
-    by_q: Array  # (m, nv)
-    by_v: Array  # (m, nv)
-    by_u: Array  # (m, nu)
 
 
 class Readings:
@@ -101,19 +92,18 @@ class Readings:
         states = _single(system, t, q, v, u)
         return np.concatenate([sensor.quantity.evaluate(states).value[0] for sensor in self.sensors])
 
-    def predict(self, system: System, t: float, q: Array, v: Array, u: Array) -> Prediction:
-        """What they should read, with exact derivatives."""
-        m = len(self.noise)
-        states = _single(system, t, q, v, u)
-        value = np.empty(m)
-        slopes = np.zeros((m, system.nv)), np.zeros((m, system.nv)), np.zeros((m, system.nu))
+    def predict(
+        self, system: System, t: float, q: Array, v: Array, u: Array, slopes: tuple[Array, Array, Array]
+    ) -> Array:
+        """What they should read, (m,); the exact derivatives by q, v and u into arrays (m, nv), (m, nv), (m, nu) of zeros."""
+        states, value = _single(system, t, q, v, u), np.empty(len(self.noise))
         for sensor, place in zip(self.sensors, self.places):
             found = sensor.quantity.evaluate(states)
             value[place] = found.value[0]
             for out, slope in zip(slopes, slopes_of(found)):
                 if slope is not None:
                     out[place] = slope[0]
-        return Prediction(value, *slopes)
+        return value
 
 
 def _single(system: System, t: float, q: Array, v: Array, u: Array) -> States:

@@ -101,12 +101,13 @@ class _Statics:
 
     def slopes(self, system: System, state: Equilibrium) -> Array:
         """Derivatives (m, k) by the unknowns, in equilibrium throughout."""
-        found = self.readings.predict(system, 0.0, state.q, np.zeros(system.nv), state.u)
-        k, own = len(self.unknowns.inputs), self.unknowns
-        J = np.zeros((len(found.value), len(own)))
-        for row, (slope, by_u) in enumerate(zip(found.by_q, found.by_u)):
+        k, m, own = len(self.unknowns.inputs), len(self.readings), self.unknowns
+        by_q, by_v = np.zeros((2, m, system.nv))
+        by_u, J = np.zeros((m, system.nu)), np.zeros((m, len(own)))
+        self.readings.predict(system, 0.0, state.q, np.zeros(system.nv), state.u, (by_q, by_v, by_u))
+        for row, (slope, direct) in enumerate(zip(by_q, by_u)):
             adjoint = StaticAdjoint(system, state, slope)
-            J[row, :k] = (adjoint.u + by_u)[own.inputs]
+            J[row, :k] = (adjoint.u + direct)[own.inputs]
             J[row, k:] = [adjoint.by_parameter(name) for name in own.parameters]
         states = States.at_rest(system, state.q, state.u)
         for j, name in enumerate(own.parameters):

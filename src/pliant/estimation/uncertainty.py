@@ -15,6 +15,7 @@ from ..system.forces import free_rows, independent
 __all__ = ["displacements", "periods", "spread", "tangent_projector"]
 
 Array = NDArray[np.float64]
+_ENDLESS = 1e30  # s
 
 
 def displacements(system: System, q: Array) -> Array:
@@ -38,10 +39,9 @@ def displacements(system: System, q: Array) -> Array:
 
 
 def periods(system: System, q: Array) -> Array:
-    """How far a unit of velocity leads against the elastic forces along each coordinate [s], (nv,): ``√(M_ii / K_ii)``; infinite where nothing resists."""
+    """How far a unit of velocity leads against the elastic forces along each coordinate [s], (nv,): ``√(M_ii / K_ii)``; without end where nothing resists."""
     M, K = np.diag(system.mass_matrix(q)), np.diag(system.elastic_tangent(q))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(K > 0.0, np.sqrt(np.maximum(M, 0.0) / np.where(K > 0.0, K, 1.0)), np.inf))
+    return np.asarray(np.where(K > 0.0, np.sqrt(np.maximum(M, 0.0) / np.where(K > 0.0, K, 1.0)), _ENDLESS))
 
 
 def spread(name: str, value: Any, lengths: Array, unit: str) -> Array:
@@ -54,10 +54,10 @@ def spread(name: str, value: Any, lengths: Array, unit: str) -> Array:
 
 
 def tangent_projector(system: System, q: Array) -> Array | None:
-    """The projection (nv, nv) onto motions that keep loops closed, in scaled coordinates; None without loops."""
-    if not system.loop_rows:
+    """The projection (nv, nv) onto motions that keep loops closed and prescribed lengths, in scaled coordinates; None without them."""
+    if not (system.loop_rows or system.held_tendons):
         return None
-    scale = system.internal.scale
-    rows = free_rows(system, system.closure(q)[1])
+    scale, held = system.internal.scale, list(system.held_tendons.values())
+    rows = free_rows(system, np.vstack([system.tendon_lengths(q)[1][held], system.closure(q)[1]]))
     basis = np.linalg.qr(rows[independent(rows)].T)[0]
     return scale[:, None] * (np.eye(system.nv) - basis @ basis.T) / scale
