@@ -253,3 +253,25 @@ def test_refusals(system, rest):
             pl.rollout(system, options.pop("U"), **options)
     with pytest.raises(TypeError, match="compile it first"):
         pl.rollout(system.robot, U, step=0.01)
+
+
+def test_a_start_that_is_projected_onto_a_held_length_is_pushed_exactly():
+    """A change of the start that would change the length of a held tendon: what the projection leaves of it."""
+    robot = pl.Robot("held")
+    rubber = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    rod = robot.add_rod(
+        "arm", length=0.4, section=pl.Circle(0.015), material=rubber, strains=pl.Strains(bending=2)
+    )
+    robot.add_tendon("cable", rod, z=0.01, control="length")
+    system = robot.compile()
+    rest = pl.solve_statics(system, motion={"cable": 0.398})
+
+    def roll(d):
+        return pl.rollout(
+            system, np.zeros((3, 1)), step=0.02, start=system.integrate(rest.q, d), motion={"cable": lambda t: 0.398 - 0.01 * t},
+            tolerance=1e-13,
+        )  # fmt: skip
+
+    d, h = np.random.default_rng(0).normal(size=system.nv), 1e-3
+    near = (8 * (roll(h * d).q - roll(-h * d).q) - (roll(2 * h * d).q - roll(-2 * h * d).q)) / (12 * h)
+    np.testing.assert_allclose(roll(0 * d).push(start=d).q, near, atol=1e-8 * np.abs(near).max())

@@ -72,7 +72,9 @@ def _memory(run: Rollout, sizes: Sizes) -> Memory:
         )
     memory = Memory(run.system, run.plan.tableau, len(run), sizes)
     memory.take(run.memory.record, len(run))
-    memory.space.prepare(Given())
+    hold = np.zeros((memory.record.hold.shape[1], 4))
+    hold[:, slots.HOLD_ACTIVE] = memory.record.hold[0]  # for the projection of the start, which comes before all steps
+    memory.space.prepare(Given(hold=hold))
     return memory
 
 

@@ -170,8 +170,8 @@ class MotionData(Data):
     motion : dict, optional
         Prescribed joints, loops and tendon lengths, as in `simulate`.
     step : float, optional
-        Largest step [s]. Left out: halved from the interval between rows until its estimated error is below a tenth of sigma, and checked again
-        with the values found.
+        Largest step [s]. Left out: halved from the interval between rows until its estimated error is below a tenth of sigma and moves the
+        values by less than a tenth of their standard errors, and checked again with the values found.
     method : {"sdirk3", "sdirk2", "midpoint", "euler"}
         As of `rollout`.
 

@@ -211,11 +211,11 @@ def _steps(problem: Problem, here: Evaluation) -> list[str]:
         errors = problem.step_errors(here.y)
     except NoPrediction as error:
         return [f"the error of the steps could not be estimated: {error}"]
-    for k, worst in errors.items():
+    for k, (worst, moved) in errors.items():
         part = problem.predictors[k]
         assert isinstance(part, MotionPredictor)
-        if worst > 2 * FINE:
-            out.append(f"steps of {part.step:.3g} s make errors of up to {worst:.2g} sigma in data {problem.data[k].name!r}: give a smaller step, or a method of higher order.")  # fmt: skip
+        if max(worst, moved) > 2 * FINE:
+            out.append(f"steps of {part.step:.3g} s make errors of up to {worst:.2g} sigma in data {problem.data[k].name!r} and move the values by up to {moved:.2g} standard errors: give a smaller step, or a method of higher order.")  # fmt: skip
     return out
 
 

@@ -21,7 +21,10 @@ OPEN, RIDGE = (
     1e-6,
     1e-4,
 )  # singular values, of the largest, of directions that are open, and weight that then holds unknowns
-FINE, HALVINGS = 0.1, 8  # error of steps, in units of the noise, above which they are halved, and how often
+FINE, HALVINGS = (
+    0.1,
+    8,
+)  # error of steps, in units of the noise and of standard errors, above which they are halved, and how often
 
 
 def _linear(z: Array) -> tuple[Array, Array, Array]:
@@ -171,21 +174,25 @@ class Problem:
 
     # ------------------------------------------------------------ steps
 
-    def step_errors(self, y: Array) -> dict[int, float]:
-        """Largest estimated error of the steps of each motion, in units of the noise."""
-        settings = self.unknowns.settings(self.unknowns.values(y))
-        found = {}
-        for k, (part, setting) in enumerate(zip(self.predictors, settings)):
+    def step_errors(self, y: Array) -> dict[int, tuple[float, float]]:
+        """Of each motion the largest estimated error of its steps, in units of the noise, and how far they move the estimates, in standard errors."""
+        here, found = self.at(y), {}
+        n = self.count
+        J = here.jacobian[: n + len(self.told)]
+        spread = np.linalg.pinv(J.T @ J, hermitian=True)
+        size = np.sqrt(np.maximum(np.diag(spread), 1e-300))
+        for k, (part, setting) in enumerate(zip(self.predictors, here.settings)):
             if isinstance(part, MotionPredictor):
-                off = np.abs(part.step_error(setting) / self.data[k].sigma)
-                found[k] = float(off[self.masks[k]].max(initial=0.0))
+                off = np.where(self.masks[k], part.step_error(setting) / self.data[k].sigma, 0.0)
+                moved = spread @ np.einsum("nmk,nm->k", here.slopes[k] / self.data[k].sigma[:, :, None], off)
+                found[k] = float(np.abs(off).max(initial=0.0)), float(np.abs(moved / size).max(initial=0.0))
         return found
 
     def refine(self, y: Array) -> bool:
-        """Halve steps that are not given until their errors are small beside the noise; whether any was halved."""
+        """Halve steps that are not given until their errors are small beside the noise and do not move the estimates; whether any was halved."""
         changed = False
         for _ in range(HALVINGS):
-            errors = self.step_errors(y)
+            errors = {k: max(error) for k, error in self.step_errors(y).items()}
             rough = [k for k, error in errors.items() if error > FINE and self.data[k].step is None]  # type: ignore[attr-defined]
             if not rough:
                 break

@@ -135,7 +135,7 @@ class Canvas:
         for axis, c, s, letter in zip((ax.xaxis, ax.yaxis, ax.zaxis), centre, span, "xyz"):
             getattr(ax, f"set_{letter}lim")(c - s / 2, c + s / 2)
             share = s / span.max()
-            places = MaxNLocator(6 if share > 0.7 else 4, steps=[1, 2, 5, 10])
+            places: Any = MaxNLocator(6 if share > 0.7 else 4, steps=[1, 2, 5, 10])
             if share < 0.4:  # numbers near the corners would run into those of the next axis
                 inner = [x for x in places.tick_values(c - s / 2, c + s / 2) if abs(x - c) < 0.32 * s]
                 places = FixedLocator(inner[:: max(1, len(inner) // 2)])
