@@ -200,6 +200,8 @@ def test_what_is_refused(short):
         rooms.ManyEnv(short, 2, autoreset="never")
     with pytest.raises(ValueError, match="2 environments"):
         rooms.ManyEnv(short, 2).reset(seed=[1])
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        rooms.ManyEnv(short, 2).step(np.zeros((2, 3)))
     assert rooms.Env(short).render() is None
 
 

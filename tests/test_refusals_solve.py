@@ -128,7 +128,7 @@ def test_a_model_must_be_compiled() -> None:
         ({"velocity": "fast"}, TypeError, "velocity = 'fast' must be a vector of 4 real numbers"),
         ({"velocity": [True] * 4}, TypeError, "velocity"),
         ({"velocity": [np.nan] * 4}, ValueError, "NaN"),
-        ({"start": "rest"}, TypeError, "start must be an Equilibrium, a Result, or coordinates .*'rest'"),
+        ({"start": "rest"}, TypeError, "start must be an Equilibrium, a Result, a State, or coordinates .*'rest'"),
         ({"start": 3.0}, ValueError, "start must be an Equilibrium"),
         ({"start": [1.0]}, ValueError, r"start must be .*shape \(1,\)"),
         ({"start": ["1"] * 4}, TypeError, "start must be"),

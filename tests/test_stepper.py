@@ -127,6 +127,29 @@ def test_what_it_can_be_asked(system, rest):
     assert sim.t == 0.5
 
 
+def test_motions_go_on_from_a_state():
+    """With what contacts remember."""
+    system, _options, U = case("contact that remembers")
+    assert system.nz
+    sim = pl.Stepper(system, step=0.01)
+    for u in U[:4]:
+        sim.step(u)
+    start = sim.state
+    assert np.any(start.memory)
+    other = pl.Stepper(system, start, step=0.01)
+    assert other.t == start.t
+    for u in U[4:]:
+        sim.step(u)
+        other.step(u)
+    run = pl.rollout(system, U[4:], step=0.01, start=start)
+    np.testing.assert_array_equal(other.q, run.q[-1])
+    np.testing.assert_allclose(sim.q, run.q[-1], rtol=0, atol=1e-9 * np.abs(sim.q).max())
+    further = pl.simulate(system, 0.001, u=U[4], start=start)
+    assert further.t[0] == start.t
+    for name, given in (("q", start.q), ("v", start.v), ("memory", start.memory)):
+        np.testing.assert_array_equal(getattr(further, name)[0], given)
+
+
 def test_a_step_that_fails_changes_nothing(system, rest):
     gentle, strong = np.ones(5), np.array([40.0, 0, 0, 0, 0])
     options = {"step": 0.02, "method": "midpoint", "record": True}

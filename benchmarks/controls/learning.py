@@ -13,7 +13,9 @@ import learn_to_reach as reach
 import numpy as np
 from scipy.optimize import minimize
 
+import pliant as pl
 import pliant.gym as rooms
+from pliant.system.kinematics import step_ends
 
 PUBLISHED = {"GPU, 64": 18.7e3, "GPU, 256": 6.1e3, "GPU, 512": 4.0e3, "PyElastica": 25.5e3}  # s for 1e6 steps
 
@@ -37,6 +39,30 @@ def speed(name: str, count: int, steps: int, threads: int = 1) -> dict:
         "per_second": count * steps / wall,
     }
     print(f"  {row['what']:36}{row['per_core']:8.0f} steps per second and core, {row['per_second']:8.0f} by the clock")
+    return row
+
+
+def accuracy(name: str) -> dict:
+    """Largest error of the ends of rods and bodies in one second of smooth and of random actions [m], against steps of a sixteenth."""
+    task, row = rooms.TASKS[name](), {"what": f"{name}, error"}
+    for kind in ("smooth", "random"):
+        flock, rng, a, U = rooms.Flock(task, 1), np.random.default_rng(3), np.zeros((1, task.actions)), []
+        flock.reset(0, rng)
+        for _ in range(round(1.0 / task.step)):
+            jump = rng.uniform(-1, 1, a.shape)
+            a = np.clip(0.9 * a + 0.3 * jump, -1, 1) if kind == "smooth" else jump
+            flock.u[:] = task.drive(flock, a)
+            U.append(flock.u[0].copy())
+        ends = []
+        for parts, tolerance in ((task.substeps, task.tolerance), (16 * task.substeps, 1e-10)):
+            options = {"substeps": parts, "method": task.method, "tolerance": tolerance, "subdivide": True, "watch": 0}
+            sim, places = pl.Stepper(task.system, flock.q[0], step=task.step, **options), []
+            for u in U:
+                sim.step(u)
+                places.append(step_ends(task.system, sim.q))
+            ends.append(np.array(places))
+        row[f"{kind}_mm"] = 1e3 * float(np.linalg.norm(ends[0] - ends[1], axis=2).max())
+    print(f"  {row['what']:36}{row['smooth_mm']:8.3f} mm with smooth, {row['random_mm']:.3f} mm with random actions")
     return row
 
 
@@ -108,6 +134,7 @@ def by_gradients(iterations: int) -> list[dict]:
 def run(quick: bool = False) -> list[dict]:
     rows = [speed(name, 64, 5 if quick else 25) for name in rooms.TASKS]
     rows += [speed("FollowBall", 256, 5 if quick else 25, threads=2)]
+    rows += [accuracy(name) for name in rooms.TASKS]
     rows += by_gradients(10 if quick else 200)
     if not importlib.util.find_spec("stable_baselines3"):
         print("  PPO needs stable-baselines3: pip install 'pliant[learn]'")

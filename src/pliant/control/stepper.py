@@ -42,7 +42,7 @@ class Stepper:
     Parameters
     ----------
     system : System
-    start : array (nq,), Equilibrium or Result, optional
+    start : array (nq,), Equilibrium, Result or State, optional
         As of `simulate`.
     step : float
         Time that one step takes [s]: the period of the controller.
@@ -65,10 +65,9 @@ class Stepper:
 
     Attributes
     ----------
-    t : float
-        Time [s].
-    u : ndarray (nu,)
-        Inputs that acted last, with tensions of tendons of prescribed length.
+    system : System
+    length : float
+        The step [s].
 
     Notes
     -----
@@ -191,7 +190,7 @@ class Stepper:
 
     @property
     def state(self) -> State:
-        """Time, coordinates, velocities, and what loads remember."""
+        """Time, coordinates, velocities, and what loads remember: a start for `simulate`, `rollout` and other steppers."""
         return State(self.t, self.q, self.v, self._record.memory[-1].copy())
 
     def pose(self, frame: FrameLike) -> Array:

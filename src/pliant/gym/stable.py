@@ -102,6 +102,14 @@ def ppo(task: Task, *, num_envs: int = 32, threads: int = 1, seed: int = 0, **op
     -------
     stable_baselines3.PPO
         ``learner.learn(60_000)`` trains it, ``learner.predict(seen, deterministic=True)[0]`` is what it does.
+
+    Examples
+    --------
+    >>> import pliant.gym
+    >>> from pliant.gym.stable import ppo
+    >>> task = pliant.gym.FollowBall()
+    >>> learner = ppo(task, num_envs=4, n_steps=8, batch_size=32).learn(32)
+    >>> found = pliant.gym.evaluate(lambda seen: learner.predict(seen, deterministic=True)[0], task, episodes=4)
     """
     env = StableEnv(ManyEnv(task, num_envs, threads=threads, autoreset="same"))
     env.seed(seed)

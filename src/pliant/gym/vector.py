@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -78,6 +79,7 @@ class ManyEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]])
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._generators = [seeding.np_random(None)[0] for _ in range(self.num_envs)]
         self._over: Truths = np.ones(self.num_envs, dtype=bool)
+        self._begun = False
         self._pictures: Picture | None = None
 
     def _seen(self) -> NDArray[np.float32]:
@@ -99,14 +101,17 @@ class ManyEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]])
         for k, own in enumerate(seeds):
             if own is not None and which[k]:
                 self._generators[k] = seeding.np_random(own)[0]
-        self._begin(which)
-        self._over = self._over & ~which
+        self._begin(which if self._begun else np.ones(n, dtype=bool))
+        self._over = self._over & ~which if self._begun else np.zeros(n, dtype=bool)
+        self._begun = True
         return self._seen(), {}
 
     def step(
         self, actions: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], Truths, Truths, dict[str, Any]]:
         """One action of each robot, (n, actions)."""
+        if not self._begun:
+            raise ResetNeeded("the robots have no start yet: call reset before step.")
         task, flock = self.task, self.flock
         rows = np.clip(np.asarray(actions, dtype=np.float64).reshape(self.num_envs, task.actions), -1.0, 1.0)
         on = ~self._over

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system import Given, System
-from .drive import Drive
+from .drive import Drive, State
 from .equilibrium import Equilibrium
 from .history import remembered
 from .result import Result
@@ -19,9 +19,9 @@ Array = NDArray[np.float64]
 
 
 def initial_memory(system: System, start: Any) -> Array:
-    """Internal variables (nz,) at a start: those of an Equilibrium or of the end of a Result, else zero, as before anything has happened."""
+    """Internal variables (nz,) at a start: those of an Equilibrium, a State or the end of a Result, else zero, as before anything has happened."""
     known = None
-    if isinstance(start, Equilibrium):
+    if isinstance(start, (Equilibrium, State)):
         known = start.memory
     elif isinstance(start, Result):
         known = start.last.memory

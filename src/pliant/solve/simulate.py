@@ -15,7 +15,7 @@ from ..system.forces import closure
 from .checkpoint import Checkpoint
 from .closure import close, consistent_velocity, overdriven
 from .crawl import Clock, Progress, Watch
-from .drive import Drive
+from .drive import Drive, State
 from .equilibrium import Equilibrium
 from .identity import digest
 from .limits import StepOptions, check_steps, check_tolerances, output_times, time_span
@@ -96,8 +96,8 @@ def simulate(
         With loops and an α-method: after each step also make the velocity obey the constraints.
     baumgarte : float, optional
         With loops and an ODE method: time T_B [s] over which a drift of the closure is damped out, 0.02 if left out.
-    start : array (nq,), Equilibrium or Result, optional
-        Initial configuration; a Result is continued from its last state. Neutral if left out.
+    start : array (nq,), Equilibrium, Result or State, optional
+        Initial configuration; a Result is continued from its last state, a State (`Stepper.state`) from there. Neutral if left out.
     velocity : array (nv,), optional
         Initial velocity; zero if left out (or that of the Result).
     t0 : float, optional
@@ -280,11 +280,15 @@ def initial_state(
         _same_robot(start.system, system)
         last = start.last
         q, v, t = system.check_q(last.q).copy(), system.check_v("v", last.v).copy(), float(last.t)
+    elif isinstance(start, State):
+        q, v, t = system.check_q(start.q).copy(), system.check_v("v", start.v).copy(), float(start.t)
     elif start is not None:
         try:
             q = system.check_q(start).copy()
         except (TypeError, ValueError) as error:
-            raise type(error)(f"start must be an Equilibrium, a Result, or coordinates (nq,): {error}") from None
+            raise type(error)(
+                f"start must be an Equilibrium, a Result, a State, or coordinates (nq,): {error}"
+            ) from None
     if velocity is not None:
         v = system.check_v("velocity", velocity).copy()
     if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
