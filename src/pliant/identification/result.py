@@ -219,7 +219,7 @@ class Identification:
         width = max(map(len, [*self.names, "unknown"]))
         lines = [
             f"{self.system.name}: {len(self.names)} unknowns from {problem.count} numbers; "
-            f"{'found' if self.success else 'NOT converged'} ({self.message.rstrip('.')})",
+            f"{'found' if self.success else f'NOT converged ({self.message})'}",
             f"  {'unknown':<{width}}  {'value':>12}  {'± ' + share:>11}  {'from':>12}  {'to':>12}  unit",
         ]
         for k, name in enumerate(self.names):
