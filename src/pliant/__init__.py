@@ -98,6 +98,8 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from . import control
+    from .control.laws.inverse_statics import InverseStatics, inverse_statics
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -167,6 +169,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "InternalStress",
     "InverseDerivatives",
     "InverseMultiquadric",
+    "InverseStatics",
     "Joint",
     "JointFriction",
     "JointSpring",
@@ -251,11 +254,13 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "compiled_load",
     "composite_matrices",
     "constant_strain",
+    "control",
     "coriolis_matrix",
     "costs",
     "equation_of_motion",
     "helical_routing",
     "helix",
+    "inverse_statics",
     "io",
     "lie",
     "linearize",
@@ -285,10 +290,13 @@ __all__ = [  # noqa: RUF022 (in plain order)
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
+_LAZY |= {"InverseStatics": "control.laws.inverse_statics", "inverse_statics": "control.laws.inverse_statics"}
 
 
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
+    if name == "control":
+        return import_module(".control", __name__)
     if name in _LAZY:
         return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
