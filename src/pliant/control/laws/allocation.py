@@ -8,10 +8,17 @@ from numpy.typing import NDArray
 from ...analysis.least_norm import least_norm
 from .quadratic import solve_quadratic
 
-__all__ = ["allocate"]
+__all__ = ["allocate", "definite"]
 
 Array = NDArray[np.float64]
 _SLACK = 1e-9  # how far beyond a bound rounding may be, relative to the largest input
+
+
+def definite(metric: Array) -> Array:
+    """A metric (n, n) that is also one where inputs do the same as others, by a billionth of its diagonal."""
+    own = np.diag(metric).copy()
+    own[own <= 0.0] = max(float(own.max(initial=0.0)), 1e-300)
+    return metric + 1e-9 * np.diag(own)
 
 
 def allocate(D: Array, target: Array, metric: Array, rest: Array, lower: Array, upper: Array) -> Array:
@@ -20,7 +27,7 @@ def allocate(D: Array, target: Array, metric: Array, rest: Array, lower: Array, 
     If none within bounds gives the target, the u that comes nearest to it by least squares, with the least ‖u − rest‖ of those.
     """
     n = len(rest)
-    W = metric + 1e-9 * max(float(np.trace(metric)) / max(n, 1), 1e-300) * np.eye(n)
+    W = definite(metric)
     away = target - D @ rest
     X = np.linalg.solve(W, D.T)
     u = rest + X @ np.linalg.lstsq(D @ X, away, rcond=1e-12)[0]

@@ -19,7 +19,7 @@ from .reference import follow
 __all__ = ["ComputedTorque", "require_reach"]
 
 Array = NDArray[np.float64]
-_RANK = 1e-9
+_RANK = 1e-3  # of what inputs reach, relative to the best direction; below it they would be huge
 
 
 class ComputedTorque(Law):

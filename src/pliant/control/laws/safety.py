@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...gradients.costs.quantity import Quantity
 from ...model.validate import positive, shown
 from ...system import System
+from .allocation import definite
 from .gains import weight_matrix
 from .law import Law, StateLike, accelerations, refuse, require_affine
 from .outputs import Outputs
@@ -199,7 +200,7 @@ class SafetyFilter(Law):
         nominal = np.clip(self._law(t, state), self.lower, self.upper)
         a, A = accelerations(self.system, state.q, state.v)
         W = A.T @ self.system.mass_matrix(state.q) @ A if self._weight is None else self._weight
-        W = W + 1e-9 * max(float(np.trace(W)) / nu, 1e-300) * np.eye(nu)
+        W = definite(W)
         C, d = self._rows(state, a, A)
         descent = self._descent(t, state, a, A)
         low, high = np.isfinite(self.lower), np.isfinite(self.upper)

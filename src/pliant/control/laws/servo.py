@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.least_norm import least_norm
-from ...analysis.linear import input_slopes
+from ...analysis.linear import input_slopes, modes
 from ...gradients.costs.quantity import Quantity
 from ...model.validate import positive
 from ...solve.control import Sampled
@@ -41,7 +41,7 @@ class Servo:
     start : Equilibrium
         Where the robot is.
     rate : float
-        How fast errors decay [1/s], well below the lowest frequency of the robot.
+        How fast errors decay [1/s], well below `limit`.
     period : float
         Time between instants [s].
     slew : float or array (nu,), optional
@@ -50,9 +50,16 @@ class Servo:
         Inputs to go to as far as the goal leaves a choice; as they are if left out.
     bounds : pair, or dict of pairs, optional
 
+    Attributes
+    ----------
+    limit : float
+        The rate [1/s] above which the slowest decaying vibration of the model at its start would grow: the smallest 2 ζ ω.
+    warnings : tuple of str
+        Whether the rate is above that.
+
     Notes
     -----
-    It assumes that the robot follows its equilibria: rate ≪ its frequencies, and damping. The law remembers its inputs, so it is given to `simulate` by `sampled`, and
+    It assumes that the robot follows its equilibria. A mode of frequency ω and damping ratio ζ stays stable under such integral action for rate < 2 ζ ω. The law remembers its inputs, so it is given to `simulate` by `sampled`, and
     called by hand as ``u, u = servo.update(t, state, u)``, or with a measurement ``servo.step(t, s, u)``.
 
     Examples
@@ -112,6 +119,13 @@ class Servo:
             raise ValueError(
                 f"Servo: no input of {system.name!r} moves {quantity!r} from its start. Measure something else, or add actuators."
             )
+
+        found = modes(system, start)
+        decay = 4 * np.pi * np.abs(found.frequencies) * found.damping_ratios
+        self.limit = float(decay.min(initial=np.inf))
+        self.warnings = () if self.rate < self.limit else (
+            f"rate = {self.rate:g} /s is not below {self.limit:.3g} /s (the smallest 2 ζ ω): a vibration of the robot may grow. Choose a smaller one.",
+        )  # fmt: skip
 
     def _model(self, u: Array) -> Equilibrium:
         """The equilibrium of the model under some inputs, near the last one."""
