@@ -77,7 +77,15 @@ def test_inputs_are_shared_out_within_bounds():
 def test_acceleration_of_outputs(quantity, bent):
     """ÿ = J a + J̇ v against the acceleration of the frame, and against differences along a motion."""
     system, rest = bent
-    outputs = Outputs("y", system, {"position": TIP, "length": pl.control.ActuationCoordinates(system), "strain": pl.costs.Curvature("arm", [0.2, 0.7])}[quantity])
+    outputs = Outputs(
+        "y",
+        system,
+        {
+            "position": TIP,
+            "length": pl.control.ActuationCoordinates(system),
+            "strain": pl.costs.Curvature("arm", [0.2, 0.7]),
+        }[quantity],
+    )
     state = moving(system, rest.q)
     found = outputs.at(state.q, state.v)
     if quantity == "position":
@@ -92,7 +100,13 @@ def test_acceleration_of_outputs(quantity, bent):
 
 def test_inputs_without_a_coordinate_are_refused():
     robot = pl.Robot("arm")
-    rod = robot.add_rod("arm", length=0.4, section=pl.Circle(0.015), material=pl.Material(young=1e6, poisson=0.5, density=1000), strains=pl.Strains.kirchhoff(2))
+    rod = robot.add_rod(
+        "arm",
+        length=0.4,
+        section=pl.Circle(0.015),
+        material=pl.Material(young=1e6, poisson=0.5, density=1000),
+        strains=pl.Strains.kirchhoff(2),
+    )
     robot.add_tendon("rough", rod, z=0.012, friction=0.3)
     with pytest.raises(ValueError, match=r"'rough'.*has no coordinate that it does its work on"):
         pl.control.ActuationCoordinates(robot.compile())
@@ -166,10 +180,10 @@ def test_computed_torque_decays_as_the_gains_say():
     near = pl.solve_statics(system, [22.0, 17.0, 19.0])
     omega = 8.0
     law = pl.control.ComputedTorque(system, rest, kp=omega**2, kd=2 * omega, rest=rest.u)
-    run = pl.simulate(system, 0.5, start=near, u=law, output=0.05, rtol=1e-6, atol=1e-8)
+    run = pl.simulate(system, 0.5, start=near, u=law, output=0.05, rtol=1e-4, atol=1e-6)
     y = np.array([law.outputs.values(q) for q in run.q]) - law.outputs.values(rest.q)
     expected = y[0] * (np.exp(-omega * run.t) * (1 + omega * run.t))[:, None]
-    assert np.abs(y - expected).max() < 2e-4 * np.abs(y[0]).max()
+    assert np.abs(y - expected).max() < 1e-4 * np.abs(y[0]).max()
 
 
 def test_computed_torque_keeps_loops():
@@ -184,14 +198,22 @@ def test_computed_torque_keeps_loops():
 
 def test_outputs_that_inputs_do_not_reach_are_refused(bent):
     with pytest.raises(ValueError, match=r"has 4, and the 4 inputs .* reach [23] directions"):
-        pl.control.ComputedTorque(bent[0], bent[1], kp=1.0, kd=1.0)  # of four parallel cables one follows from the others
+        pl.control.ComputedTorque(
+            bent[0], bent[1], kp=1.0, kd=1.0
+        )  # of four parallel cables one follows from the others
     with pytest.raises(ValueError, match="depends on velocities"):
         pl.control.ComputedTorque(bent[0], bent[1], kp=1.0, kd=1.0, outputs=pl.costs.Velocity("arm.tip"))
 
 
 def test_elastic_tendons_are_refused():
     robot = pl.Robot("arm")
-    rod = robot.add_rod("arm", length=0.4, section=pl.Circle(0.015), material=pl.Material(young=1e6, poisson=0.5, density=1000), strains=pl.Strains.kirchhoff(1))
+    rod = robot.add_rod(
+        "arm",
+        length=0.4,
+        section=pl.Circle(0.015),
+        material=pl.Material(young=1e6, poisson=0.5, density=1000),
+        strains=pl.Strains.kirchhoff(1),
+    )
     robot.add_tendon("cord", rod, z=0.012, control="elastic", stiffness=500.0)
     system = robot.compile()
     with pytest.raises(ValueError, match="inputs that act linearly"):
@@ -205,7 +227,9 @@ def test_impedance_of_the_tip(inertia):
     q = 0.3 * system.random(2)
     v = 0.5 * np.random.default_rng(3).normal(size=system.nv) * system.internal.scale
     kp, kd = np.array([0.01, 0.01, 0.01, 1.0, 1.0, 1.0]), np.array([1e-3, 1e-3, 1e-3, 0.1, 0.1, 0.1])
-    goal = pl.Pose(system.pose("s1.tip", q)[:3, 3] + [0.01, 0.0, -0.005], system.pose("s1.tip", q)[:3, :3]) @ pl.rotate("y", 0.1)
+    goal = pl.Pose(system.pose("s1.tip", q)[:3, 3] + [0.01, 0.0, -0.005], system.pose("s1.tip", q)[:3, :3]) @ pl.rotate(
+        "y", 0.1
+    )
     law = pl.control.Impedance(system, "s1.tip", goal, kp, kd, inertia=inertia)
     state = State(0.0, q, v)
     J = system.jacobian("s1.tip", q, reference="world")
@@ -248,7 +272,13 @@ def test_energy_shaping_holds_what_is_unstable_and_its_energy_falls_also_at_boun
 
 def test_energy_shaping_says_what_else_acts():
     robot = pl.Robot("arm")
-    rod = robot.add_rod("arm", length=0.4, section=pl.Circle(0.015), material=pl.Material(young=1e6, poisson=0.5, density=1000), strains=pl.Strains.kirchhoff(1))
+    rod = robot.add_rod(
+        "arm",
+        length=0.4,
+        section=pl.Circle(0.015),
+        material=pl.Material(young=1e6, poisson=0.5, density=1000),
+        strains=pl.Strains.kirchhoff(1),
+    )
     robot.add_tendon("cable", rod, z=0.012)
     robot.add_load("push", rod.tip, lambda pose, twist, inputs: np.tile([0, 0, 0, 0, 0, 0.1], (len(pose), 1)))
     system = robot.compile()
@@ -281,7 +311,9 @@ def test_cost_of_a_regulated_motion(bent, period):
     away = 1e-3 * pl.modes(system, rest, 1).shapes[:, 0]
     away /= np.abs(away / system.internal.scale).max() / 1e-3
     u = law if period is None else pl.Sampled(law, period)
-    run = pl.simulate(system, 3.0, start=rest.q + away, u=u, output=0.005 if period is None else period, rtol=1e-7, atol=1e-10)
+    run = pl.simulate(
+        system, 3.0, start=rest.q + away, u=u, output=0.005 if period is None else period, rtol=1e-7, atol=1e-10
+    )
     states = pl.costs.States(system, run.t, run.q, run.v, run.u)
     s = TIP_STATE.evaluate(states).value - TIP_STATE.evaluate(pl.costs.States.at_rest(system, rest.q)).value
     du = np.array([law(t, State(t, q, v)) for t, q, v in zip(run.t, run.q, run.v)]) - rest.u
@@ -321,12 +353,16 @@ def test_tracking_lqr_returns_to_an_unstable_motion():
     """Along a motion of the inverted pendulum: open loop it falls, with gains of each step it stays; P is the cost of a deviation."""
     system = pendulum()
     up = pl.solve_statics(system, start=[-np.pi / 2, 0.0], stable=False)
-    nominal = pl.control.ClosedLoop(system, _held_up(system, up), step=0.02, duration=2.0, start=up.q, parameters={}).run()
+    nominal = pl.control.ClosedLoop(
+        system, _held_up(system, up), step=0.02, duration=2.0, start=up.q, parameters={}
+    ).run()
     law = pl.control.TrackingLQR(nominal, 1.0, 1.0)
     start = nominal.q[0] + [1e-4, 0.0]
     run = pl.rollout(system, nominal.U, step=0.02, start=start)
     assert np.abs(run.q[-1] - nominal.q[-1]).max() > 0.1
-    loop = pl.control.ClosedLoop(system, lambda t, state, p: law.wanted(t, state), step=0.02, duration=2.0, start=start).run()
+    loop = pl.control.ClosedLoop(
+        system, lambda t, state, p: law.wanted(t, state), step=0.02, duration=2.0, start=start
+    ).run()
     assert np.abs(loop.q[-1] - nominal.q[-1]).max() < 1e-4
     x = np.hstack([loop.q - nominal.q, loop.v - nominal.v])
     du = loop.U - nominal.U
@@ -378,7 +414,12 @@ def test_noise_of_sensors_is_the_same_again(bent):
 
 def test_image_of_a_camera_and_its_derivative(bent):
     system, rest = bent
-    seen = pl.costs.Image(pl.Pose((0.3, -1.0, 0.0), pl.rotate("x", -np.pi / 2).rotation), ["arm.tip", (0.3, 0.1, 0.0)], focal=500.0, centre=(320, 240))
+    seen = pl.costs.Image(
+        pl.Pose((0.3, -1.0, 0.0), pl.rotate("x", -np.pi / 2).rotation),
+        ["arm.tip", (0.3, 0.1, 0.0)],
+        focal=500.0,
+        centre=(320, 240),
+    )
     eye = pl.costs.Image("arm.tip", [(1.5, 0.1, 0.0), "arm.base"][:1])
     for quantity in (seen, eye):
         state = pl.costs.States.at_rest(system, rest.q)
@@ -390,7 +431,9 @@ def test_image_of_a_camera_and_its_derivative(bent):
         rng = np.random.default_rng(0)
         d = rng.normal(size=system.nv) * system.internal.scale
         h = 1e-3
-        values = [quantity.evaluate(pl.costs.States.at_rest(system, rest.q + k * h * d)).value[0] for k in (-2, -1, 1, 2)]
+        values = [
+            quantity.evaluate(pl.costs.States.at_rest(system, rest.q + k * h * d)).value[0] for k in (-2, -1, 1, 2)
+        ]
         slope = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
         pushed = found.push(pl.costs.Variation(d[None], np.zeros((1, system.nv)), np.zeros((1, 4))))[0]
         assert pushed == pytest.approx(slope, rel=1e-8, abs=1e-8)
@@ -420,7 +463,9 @@ def test_servo_obeys_bounds_and_slew_and_goes_to_rest(bent):
     system, rest = bent
     gauge = pl.costs.Curvature("arm", 0.5)
     goal = gauge.evaluate(pl.costs.States.at_rest(system, rest.q)).value[0]
-    law = pl.control.Servo(system, gauge, goal, rest, rate=2.0, period=0.1, slew=1.0, rest=np.full(4, 2.0), bounds=(1.0, 30.0))
+    law = pl.control.Servo(
+        system, gauge, goal, rest, rate=2.0, period=0.1, slew=1.0, rest=np.full(4, 2.0), bounds=(1.0, 30.0)
+    )
     assert "a vibration of the robot may grow" in law.warnings[0]
     u = rest.u
     for k in range(60):
