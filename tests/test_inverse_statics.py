@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from control_robots import SOFT, arm
 
 import pliant as pl
+from control_robots import SOFT, arm
 from pliant.analysis.linear import input_slopes
 
 TIP = pl.costs.Position("arm.tip")
@@ -158,7 +158,7 @@ def test_with_contact():
 def test_what_is_wrong_is_said(cables):
     with pytest.raises(KeyError, match="did you mean"):
         pl.inverse_statics(cables, {"arm.tpi": (0, 0, 0)})
-    with pytest.raises(TypeError, match="targets = .* is not understood"):
+    with pytest.raises(TypeError, match=r"targets = .* is not understood"):
         pl.inverse_statics(cables, 3.0)
     with pytest.raises(ValueError, match="leave nothing"):
         pl.inverse_statics(cables, {"arm.tip": (0, 0, 0)}, bounds=(5, 2))
