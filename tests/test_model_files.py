@@ -158,6 +158,7 @@ EXAMPLES = {  # calls that make their robots
     "drones_and_payload": ["build()"],
     "pneumatic_arm": ["build('choked')", "build('sealed')"],
     "pressure_regulated_arm": ["build()"],
+    "tracking_controllers": ["segments(2)"],
     "duality": ["hybrid()"],
     "fin_ray_finger": ["build()"],
     "flying_rods": ["soft()", "stiff()"],

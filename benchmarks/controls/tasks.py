@@ -6,154 +6,51 @@ Robots, references and limits are those of the publication; gains are not publis
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from impedance_eight import eight, errors, law_of
+from tracking_controllers import POINTS, PUBLISHED, laws, rmse, segments, track
 
 import pliant as pl
 
-STRAINS = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")
 PERIOD = 0.005  # of sampled laws [s]; those of the configuration space act continuously
-
-
-def segments(count: int, damping: float) -> pl.System:
-    """Segments of 0.1 m with an input for each of their strains, without weight: fully actuated."""
-    robot = pl.Robot("segments", gravity=(0, 0, 0))
-    parent = None
-    for k in range(count):
-        rod = robot.add_rod(
-            f"s{k}", parent=parent, length=0.1, section=pl.Circle(0.02), strains=pl.Strains.constant(),
-            material=pl.Material(young=2e3, poisson=0.0, density=1070), damping=damping * np.array([1, 1, 1, 1e3, 1e3, 1e3]),
-        )  # fmt: skip
-        for j, name in enumerate(STRAINS):
-            robot.add_stress(f"{name}{k}", rod, np.eye(6)[j])
-        parent = rod.tip
-    return robot.compile()
 
 
 # ---------------------------------------------------------------- configuration space
 
-POINTS = {1: (0, 14, -14, 7, 0), 2: (0, 7, -7, -10, 0), 3: (0, 0.10, -0.05, 0.06, 0)}
-SINES = {1: (12.0, 3.0), 2: (6.0, 2.0), 3: (0.06, 2.5)}
-
-
-def wanted(t: float, first: float = 15.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Strains, rates and accelerations: set points for 3 s each until `first`, then sines."""
-    out = np.zeros((3, 6))
-    for k in POINTS:
-        if t < first:
-            out[0, k] = POINTS[k][min(int(t / 3.0), 4)]
-        else:
-            a, w = SINES[k]
-            s = w * (t - first)
-            out[:, k] = a * np.sin(s), a * w * np.cos(s), -a * w * w * np.sin(s)
-    return out[0], out[1], out[2]
-
-
-def laws(system: pl.System, first: float) -> dict[str, tuple[Any, float]]:
-    """The five controllers with the published error of κy."""
-
-    def plan(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return wanted(t, first)
-
-    K, M = np.diag(system.stiffness_matrix), np.diag(system.mass_matrix(system.neutral()))
-    kp = 4.0 * K  # four times the stiffness of the arm itself, critically damped with the inertia of the straight arm
-    kd = 2.0 * np.sqrt(kp * M)
-    B = np.diag(system.actuation_matrix(system.neutral()))
-    state = pl.costs.stack(pl.costs.Coordinates(), pl.costs.Rates())
-    gains = np.hstack([np.diag(kp / B), np.diag(kd / B)])
-    pd = pl.control.LinearFeedback(system, state, gains, lambda t: np.concatenate(plan(t)[:2]))
-
-    pid = pl.Controller(  # ki = 2 kp per second
-        rate=lambda t, x, now: plan(t)[0] - now.q,
-        output=lambda t, x, now: pd(t, now) + 2.0 * kp / B * x,
-        states={name: 0.0 for name in STRAINS},
-    )
-    return {
-        "computed torque": (
-            pl.control.ComputedTorque(system, plan, 400.0, 40.0, outputs=pl.costs.Coordinates()),
-            0.0019,
-        ),
-        "feedforward + PD": (pl.control.CompensatedPD(system, plan, kp, kd, compensate="trajectory"), 0.0167),
-        "potential compensation + PD": (pl.control.CompensatedPD(system, plan, kp, kd, compensate="state"), 2.45),
-        "PID": (pid, 2.50),
-        "PD": (pd, 2.69),
-    }
-
 
 def configuration(quick: bool) -> list[dict[str, Any]]:
     """Strains of one segment follow set points and then sines; the error is that of κy along the sines, one second after they began (with a jump of the rate)."""
-    system = segments(1, 3e-4)
+    system = segments()
     first, end = (0.0, 4.0) if quick else (15.0, 25.0)
     rows = []
-    for name, (law, published) in laws(system, first).items():
+    for name, law in laws(system, first).items():
         clock = time.process_time()
-        run = pl.simulate(system, end, velocity=wanted(0.0, first)[1], u=law, output=0.01, rtol=1e-5, atol=1e-7)
-        late = run.t >= first + 1.0
-        goal = np.array([wanted(t, first)[0] for t in run.t])
-        rmse = float(np.sqrt(np.mean((run.q[late, 1] - goal[late, 1]) ** 2)))
-        rows.append(_row("configuration space", name, "κy RMSE [rad/m]", rmse, published, clock))
+        run = track(system, law, end, first)
+        rows.append(_row("configuration space", name, "κy RMSE [rad/m]", rmse(run, first), PUBLISHED[name], clock))
         if not quick:
-            settled = [np.abs(run.q[np.searchsorted(run.t, 3.0 * k + 2.95), 1] - POINTS[1][k]) for k in range(5)]
-            rows.append(
-                _row("configuration space", name, "κy off set points after 3 s, largest", max(settled), None, clock)
-            )
+            off = max(abs(run.q[np.searchsorted(run.t, 3.0 * k + 2.95), 1] - POINTS[1][k]) for k in range(5))
+            rows.append(_row("configuration space", name, "κy off set points after 3 s, largest", off, None, clock))
     return rows
 
 
 # ---------------------------------------------------------------- operational space
 
 
-def eight(t: float) -> np.ndarray:
-    """A figure eight of 0.08 x 0.04 m in 4 s on a sphere of 0.08 m about (0.1, 0, 0); the x axis of the tip points outwards."""
-    w = 2 * np.pi / 4.0
-    y, z = 0.04 * np.sin(w * t), 0.02 * np.sin(2 * w * t)
-    normal = np.array([np.sqrt(0.08**2 - y * y - z * z), y, z]) / 0.08
-    axis = np.cross([1.0, 0, 0], normal)
-    size = np.linalg.norm(axis)
-    pose = np.eye(4)
-    if size > 1e-12:
-        pose[:3, :3] = pl.rotate(axis / size, float(np.arctan2(size, normal[0]))).rotation
-    pose[:3, 3] = np.array([0.1, 0, 0]) + 0.08 * normal
-    return pose
-
-
-def with_rates(path: Callable[[float], np.ndarray], h: float = 1e-3) -> Callable[[float], tuple]:
-    """A path of poses with its twist and acceleration, by differences in time."""
-
-    def twist(t: float) -> np.ndarray:
-        before, after = path(t - h), path(t + h)
-        turned = np.eye(4)
-        turned[:3, :3] = after[:3, :3] @ before[:3, :3].T
-        turn = pl.lie.log(turned)[:3]
-        return np.concatenate([turn, after[:3, 3] - before[:3, 3]]) / (2 * h)
-
-    return lambda t: (path(t), twist(t), (twist(t + h) - twist(t - h)) / (2 * h))
-
-
 def impedance(quick: bool) -> list[dict[str, Any]]:
-    """The tip of two segments goes along the eight, with 40 N/m and 0.04 N m/rad; errors are root mean squares over the second turn."""
+    """The tip of two segments goes along the eight, with 40 N/m and 0.04 N m/rad; errors are root mean squares."""
     system = segments(2, 1e-3)
     start = pl.inverse_statics(system, {"s1.tip": eight(0.0)}).equilibrium
-    law = pl.control.Impedance(
-        system, "s1.tip", with_rates(eight), kp=[0.04] * 3 + [40.0] * 3, kd=[4e-3] * 3 + [4.0] * 3, rest=start.u
-    )
+    law = law_of(system, start)
     clock = time.process_time()
     end = 4.0 if quick else 8.0
-    run = pl.simulate(system, end, start=start, u=pl.Sampled(law, 0.005 if quick else PERIOD), output=0.02)
-    away = np.array([law.error(t, s) for t, s in zip(run.t, _states(run))])[run.t >= end - 4.0]
-    place, turn = (float(np.sqrt(np.mean(np.sum(x**2, axis=1)))) for x in (away[:, 3:], away[:, :3]))
+    run = pl.simulate(system, end, start=start, u=pl.Sampled(law, PERIOD), output=0.02)
+    place, turn = errors(law, run)
     return [
         _row("impedance", "operational space", "position RMSE [mm]", 1000 * place, 2.84, clock),
         _row("impedance", "operational space", "orientation RMSE [rad]", turn, 0.040, clock),
     ]
-
-
-def _states(run: pl.Result) -> list[Any]:
-    from pliant.solve.drive import State
-
-    return [State(t, q, v) for t, q, v in zip(run.t, run.q, run.v)]
 
 
 # ---------------------------------------------------------------- gains through the rollout
