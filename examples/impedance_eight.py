@@ -9,7 +9,6 @@ the tip is also pushed by 0.2 N.
 from collections.abc import Callable
 
 import numpy as np
-from tracking_controllers import segments
 
 import pliant as pl
 from pliant import gallery
@@ -17,6 +16,26 @@ from pliant.viz.style import panels
 
 PERIOD = 0.005  # s
 PUSH = 0.2  # N
+
+
+def build() -> pl.System:
+    """Two segments with an input for each of their strains: fully actuated."""
+    robot = pl.Robot("segments", gravity=(0, 0, 0))
+    parent = None
+    for k in range(2):
+        rod = robot.add_rod(
+            f"s{k}",
+            parent=parent,
+            length=0.1,
+            section=pl.Circle(0.02),
+            strains=pl.Strains.constant(),
+            material=pl.Material(young=2e3, poisson=0.0, density=1070),
+            damping=1e-3 * np.array([1, 1, 1, 1e3, 1e3, 1e3]),
+        )
+        for j, name in enumerate(("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")):
+            robot.add_stress(f"{name}{k}", rod, np.eye(6)[j])
+        parent = rod.tip
+    return robot.compile()
 
 
 def eight(t: float) -> np.ndarray:
@@ -54,7 +73,7 @@ def law_of(system: pl.System, start: pl.Equilibrium) -> pl.control.Impedance:
 
 def runs() -> tuple[pl.control.Impedance, dict[str, pl.Result]]:
     """One turn alone, and two seconds at rest with a push; both from the beginning of the eight."""
-    system = segments(2, 1e-3)
+    system = build()
     start = pl.inverse_statics(system, {"s1.tip": eight(0.0)}).equilibrium
     law = law_of(system, start)
     still = pl.control.Impedance(system, "s1.tip", eight(0.0), law.kp, law.kd, rest=start.u)

@@ -20,23 +20,19 @@ SINES = {1: (12.0, 3.0), 2: (6.0, 2.0), 3: (0.06, 2.5)}  # amplitude, rad/s
 PUBLISHED = {"computed torque": 0.0019, "feedforward": 0.0167, "potential compensation": 2.45, "PID": 2.50, "PD": 2.69}
 
 
-def segments(count: int = 1, damping: float = 3e-4) -> pl.System:
-    """Segments with an input for each of their strains: fully actuated."""
-    robot = pl.Robot("segments", gravity=(0, 0, 0))
-    parent = None
-    for k in range(count):
-        rod = robot.add_rod(
-            f"s{k}",
-            parent=parent,
-            length=0.1,
-            section=pl.Circle(0.02),
-            strains=pl.Strains.constant(),
-            material=pl.Material(young=2e3, poisson=0.0, density=1070),
-            damping=damping * np.array([1, 1, 1, 1e3, 1e3, 1e3]),
-        )
-        for j, name in enumerate(STRAINS):
-            robot.add_stress(f"{name}{k}", rod, np.eye(6)[j])
-        parent = rod.tip
+def build() -> pl.System:
+    """A segment with an input for each of its strains: fully actuated."""
+    robot = pl.Robot("segment", gravity=(0, 0, 0))
+    rod = robot.add_rod(
+        "s0",
+        length=0.1,
+        section=pl.Circle(0.02),
+        strains=pl.Strains.constant(),
+        material=pl.Material(young=2e3, poisson=0.0, density=1070),
+        damping=3e-4 * np.array([1, 1, 1, 1e3, 1e3, 1e3]),
+    )
+    for j, name in enumerate(STRAINS):
+        robot.add_stress(name, rod, np.eye(6)[j])
     return robot.compile()
 
 
@@ -94,7 +90,7 @@ def rmse(run: pl.Result, first: float = 0.0) -> float:
 
 def runs() -> dict[str, pl.Result]:
     """Four seconds with each controller."""
-    system = segments()
+    system = build()
     return {name: track(system, law, 4.0) for name, law in laws(system).items()}
 
 

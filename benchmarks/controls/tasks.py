@@ -9,8 +9,10 @@ import time
 from typing import Any
 
 import numpy as np
+from impedance_eight import build as two_segments
 from impedance_eight import eight, errors, law_of
-from tracking_controllers import POINTS, PUBLISHED, laws, rmse, segments, track
+from tracking_controllers import POINTS, PUBLISHED, laws, rmse, track
+from tracking_controllers import build as one_segment
 
 import pliant as pl
 
@@ -22,7 +24,7 @@ PERIOD = 0.005  # of sampled laws [s]; those of the configuration space act cont
 
 def configuration(quick: bool) -> list[dict[str, Any]]:
     """Strains of one segment follow set points and then sines; the error is that of κy along the sines, one second after they began (with a jump of the rate)."""
-    system = segments()
+    system = one_segment()
     first, end = (0.0, 4.0) if quick else (15.0, 25.0)
     rows = []
     for name, law in laws(system, first).items():
@@ -40,7 +42,7 @@ def configuration(quick: bool) -> list[dict[str, Any]]:
 
 def impedance(quick: bool) -> list[dict[str, Any]]:
     """The tip of two segments goes along the eight, with 40 N/m and 0.04 N m/rad; errors are root mean squares."""
-    system = segments(2, 1e-3)
+    system = two_segments()
     start = pl.inverse_statics(system, {"s1.tip": eight(0.0)}).equilibrium
     law = law_of(system, start)
     clock = time.process_time()
