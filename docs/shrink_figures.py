@@ -12,6 +12,7 @@ CHOICE = {
     "duality": "robot",
     "estimate_tip_load": "estimate",
     "identify_material": "motion",
+    "impedance_eight": "eight",
     "large_deflections": "bend",
     "learn_to_reach": "learning",
     "manipulator_workspace": "cut",
@@ -20,6 +21,7 @@ CHOICE = {
     "pressure_regulated_arm": "angles",
     "swimming_in_vacuum": "curvatures",
     "tendon_routings": "plane",
+    "tracking_controllers": "errors",
 }
 WIDTH, LARGEST = 520, 60_000  # pixels, bytes
 

@@ -116,6 +116,8 @@ if TYPE_CHECKING:
     from .identification.result import Identification
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
+    from . import control
+    from .control.laws.inverse_statics import InverseStatics, inverse_statics
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
@@ -190,6 +192,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "InternalStress",
     "InverseDerivatives",
     "InverseMultiquadric",
+    "InverseStatics",
     "Joint",
     "JointFriction",
     "JointSpring",
@@ -288,6 +291,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "compiled_load",
     "composite_matrices",
     "constant_strain",
+    "control",
     "coriolis_matrix",
     "costs",
     "equation_of_motion",
@@ -295,6 +299,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "helical_routing",
     "helix",
     "identify",
+    "inverse_statics",
     "io",
     "lie",
     "linearize",
@@ -343,10 +348,13 @@ _LAZY |= {
 }
 _LAZY |= {"Identification": "identification.result", "CrossValidation": "identification.validation"}
 _LAZY |= {"Unknown": "identification.unknowns"}
+_LAZY |= {"InverseStatics": "control.laws.inverse_statics", "inverse_statics": "control.laws.inverse_statics"}
 
 
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
+    if name == "control":
+        return import_module(".control", __name__)
     if name in _LAZY:
         return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
