@@ -99,6 +99,8 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from . import control
+    from .control.laws.inverse_statics import InverseStatics, inverse_statics
     from .control.optimal.mpc import MPC, MPCResult
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
@@ -116,8 +118,6 @@ if TYPE_CHECKING:
     from .identification.result import Identification
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
-    from . import control
-    from .control.laws.inverse_statics import InverseStatics, inverse_statics
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
