@@ -108,7 +108,7 @@ def test_limits_damping_and_notes():
     assert (first.velocity, first.effort) == (2.1, 80)
     assert imported.joints["joint3"].lower is None
     assert imported.notes == ("link 'link3': a visual mesh was left out",)
-    damping = np.diag(imported.robot.compile().damping_matrix)
+    damping = np.diag(imported.robot.compile().damping_matrix())
     np.testing.assert_array_equal(damping, [0.5, 0, 0, 0.5, 0, 0, 0, 0, 0])
 
 

@@ -132,21 +132,22 @@ def _at(value: Any, t: float) -> Any:
 
 
 def _coordinates(system: System, given: Any, which: Literal["q", "v"]) -> Any:
-    """A start from a word, or from numbers by link; anything else as it is."""
+    """A start from a word, or from poses and numbers by link; anything else as it is."""
     if given is None or (isinstance(given, str) and given == "neutral"):
         return None
     if isinstance(given, str):
         raise ValueError(f"start = {given!r} is not allowed: give neutral, statics (of a simulation), or coordinates.")
     if not isinstance(given, Mapping):
         return given
-    out = system.neutral() if which == "q" else np.zeros(system.nv)
+    if which == "q":
+        return system.configuration(given)
+    out = np.zeros(system.nv)
     for link, values in given.items():
-        place = system.q_slice(link) if which == "q" else system.v_slice(link)
+        place = system.v_slice(link)
         numbers = np.atleast_1d(np.asarray(values, dtype=float))
         if numbers.shape != (place.stop - place.start,):
-            field = "start" if which == "q" else "velocity"
             raise ValueError(
-                f"{field}.{link} has {len(numbers)} numbers, but link {link!r} has {place.stop - place.start} coordinates."
+                f"velocity.{link} has {len(numbers)} numbers, but link {link!r} has {place.stop - place.start} coordinates."
             )
         out[place] = numbers
     return out

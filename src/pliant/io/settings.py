@@ -16,7 +16,7 @@ from ..solve.statics import solve_statics
 from .expressions import Expression
 from .functions import Function
 from .kinds import Kind, MappingOf, Numbers, Schema, Whichever, WriteError
-from .places import AXIS
+from .places import AXIS, POSE
 from .records import Record
 from .source import FAILED, Place
 
@@ -124,14 +124,22 @@ _MOTION = Whichever(
 )
 
 
+def _is_pose(place: Place) -> bool:
+    """Whether a value is a pose that is more than a position."""
+    return place.is_mapping or (place.is_list and any(not isinstance(x, (int, float, str)) for x in place.value))
+
+
 class State(Kind):
-    """Coordinates: words, a list, or lists by link."""
+    """Coordinates: words, a list, or by link: numbers, and poses where there are words."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
         named = "".join(f"{word}, " for word in words)
-        self.wanted = f"{named}a list of all coordinates, or a mapping from links to theirs"
-        self._by_link = MappingOf(Numbers((), (-1,)))
+        numbers = Numbers((), (-1,))
+        poses = Whichever(POSE, numbers, _is_pose, lambda value: isinstance(value, Pose))
+        theirs = "their coordinates or poses" if words else "theirs"
+        self.wanted = f"{named}a list of all coordinates, or a mapping from links to {theirs}"
+        self._by_link = MappingOf(poses if words else numbers)
 
     def read(self, place: Place) -> Any:
         if isinstance(place.value, str):

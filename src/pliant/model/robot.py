@@ -535,6 +535,12 @@ class Robot:
         lines += ["closed by", *(f"   {line}" for line in closing)] if closing else []
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """A picture, the parts and the tree, for notebooks."""
+        from ..viz.notebook import robot_html
+
+        return robot_html(self)
+
     def __repr__(self) -> str:
         """A one-line summary."""
         return f"<Robot {self.name!r}: {_plural(len(self.links), 'link')}, {self.nv} dof>"

@@ -96,8 +96,9 @@ def simulate(
         With loops and an α-method: after each step also make the velocity obey the constraints.
     baumgarte : float, optional
         With loops and an ODE method: time T_B [s] over which a drift of the closure is damped out, 0.02 if left out.
-    start : array (nq,), Equilibrium or Result, optional
-        Initial configuration; a Result is continued from its last state. Neutral if left out.
+    start : array (nq,), dict, Equilibrium or Result, optional
+        Initial configuration; a Result is continued from its last state. A dictionary places links that float by their pose and sets joints, as in
+        `System.configuration`: ``start={"body": pl.translate(0, 0, 1)}``. Neutral if left out.
     velocity : array (nv,), optional
         Initial velocity; zero if left out (or that of the Result).
     t0 : float, optional
@@ -280,11 +281,15 @@ def initial_state(
         _same_robot(start.system, system)
         last = start.last
         q, v, t = system.check_q(last.q).copy(), system.check_v("v", last.v).copy(), float(last.t)
+    elif isinstance(start, Mapping):
+        q = system.configuration(start)
     elif start is not None:
         try:
             q = system.check_q(start).copy()
         except (TypeError, ValueError) as error:
-            raise type(error)(f"start must be an Equilibrium, a Result, or coordinates (nq,): {error}") from None
+            raise type(error)(
+                f"start must be an Equilibrium, a Result, coordinates (nq,), or a dictionary by link: {error}"
+            ) from None
     if velocity is not None:
         v = system.check_v("velocity", velocity).copy()
     if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
