@@ -52,4 +52,6 @@ def run_notebook(path):
 
 if __name__ == "__main__":
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else NOTEBOOK
-    path.write_text(json.dumps(run_notebook(path), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(run_notebook(path), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )

@@ -362,7 +362,7 @@ def test_start_by_link_and_motions():
     again = pl.load_model(pl.io.dump_model(model))
     np.testing.assert_array_equal(again.simulate().q, run.q)
     content["simulation"]["start"] = {"arm": [0.3, 1]}
-    with pytest.raises(ValueError, match="start of 'arm' .* 1 of its Revolute joint"):
+    with pytest.raises(ValueError, match=r"start of 'arm' .* 1 of its Revolute joint"):
         pl.load_model(content).simulate()
 
 

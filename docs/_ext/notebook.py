@@ -25,7 +25,9 @@ class Notebook(Directive):
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 holder = nodes.Element()
-                self.state.nested_parse(StringList(source.splitlines(), str(path)), 0, holder, match_titles=True)
+                self.state.nested_parse(
+                    StringList(source.splitlines(), str(path)), 0, holder, match_titles=True
+                )
                 out += holder.children
                 continue
             out.append(nodes.literal_block(source, source, language="python"))

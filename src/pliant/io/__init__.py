@@ -1,4 +1,4 @@
-"""Files: models in YAML and JSON, formulas as text, import of URDF."""
+"""Files: models in YAML and JSON, formulas as text, import of URDF and of robots of other programs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ if TYPE_CHECKING:
     from .description import schema
     from .expressions import Expression
     from .kinds import WriteError
+    from .linkage import ImportedLinkage
     from .model import Model, dump_model, load_model, save_model
+    from .soromox import from_soromox
+    from .sorosim import SOROSIM_EXPORT, from_sorosim
     from .source import ModelFileError, Problem
     from .starter import STARTERS, starter_text
     from .urdf import ImportedRobot, UrdfJoint, load_urdf, read_urdf
 
 __all__ = [
+    "SOROSIM_EXPORT",
     "STARTERS",
     "Expression",
+    "ImportedLinkage",
     "ImportedRobot",
     "Model",
     "ModelFileError",
@@ -24,6 +29,8 @@ __all__ = [
     "UrdfJoint",
     "WriteError",
     "dump_model",
+    "from_soromox",
+    "from_sorosim",
     "load_model",
     "load_urdf",
     "read_urdf",
@@ -37,6 +44,9 @@ _HOME = {
     "kinds": ("WriteError",),
     "model": ("Model", "dump_model", "load_model", "save_model"),
     "description": ("schema",),
+    "linkage": ("ImportedLinkage",),
+    "soromox": ("from_soromox",),
+    "sorosim": ("SOROSIM_EXPORT", "from_sorosim"),
     "source": ("ModelFileError", "Problem"),
     "starter": ("STARTERS", "starter_text"),
     "urdf": ("ImportedRobot", "UrdfJoint", "load_urdf", "read_urdf"),
