@@ -80,7 +80,7 @@ from .model.rods.laws import (
 from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere
+from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere, Visual
 from .model.signal import Signal
 from .model.tubes import ConcentricTubes, Tube
 from .model.user import UserLoad, compiled_load
@@ -98,7 +98,7 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
-    from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
+    from .io import Expression, Model, ModelFileError, load_mjcf, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
     from .many.reach import ReachableSet, workspace
@@ -244,6 +244,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Universal",
     "UserLaw",
     "UserLoad",
+    "Visual",
     "Wave",
     "Yeoh",
     "batch",
@@ -259,6 +260,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "io",
     "lie",
     "linearize",
+    "load_mjcf",
     "load_model",
     "load_urdf",
     "modes",
@@ -282,7 +284,10 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "workspace",
 ]
 
-_LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
+_LAZY = {
+    name: "io"
+    for name in ("Expression", "Model", "ModelFileError", "load_mjcf", "load_model", "load_urdf", "save_model")
+}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 

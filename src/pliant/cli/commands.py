@@ -54,7 +54,7 @@ def _print(options: argparse.Namespace, text: str, data: dict[str, Any]) -> None
 
 
 def _load(options: argparse.Namespace) -> Model:
-    from ..io import Model, load_model, load_urdf
+    from ..io import Model, load_mjcf, load_model, load_urdf
 
     path = Path(options.model)
     if not path.exists():
@@ -63,6 +63,8 @@ def _load(options: argparse.Namespace) -> Model:
         raise FileNotFoundError(f"no file {options.model!r}; {hint}.")
     if path.suffix.lower() == ".urdf":
         return Model(load_urdf(path))
+    if path.suffix.lower() == ".xml":
+        return Model(load_mjcf(path))
     return load_model(path)
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .expressions import Expression
     from .kinds import WriteError
     from .linkage import ImportedLinkage
+    from .mjcf import load_mjcf, read_mjcf
     from .model import Model, dump_model, load_model, save_model
     from .soromox import from_soromox
     from .sorosim import SOROSIM_EXPORT, from_sorosim
@@ -31,8 +32,10 @@ __all__ = [
     "dump_model",
     "from_soromox",
     "from_sorosim",
+    "load_mjcf",
     "load_model",
     "load_urdf",
+    "read_mjcf",
     "read_urdf",
     "save_model",
     "schema",
@@ -42,6 +45,7 @@ __all__ = [
 _HOME = {
     "expressions": ("Expression",),
     "kinds": ("WriteError",),
+    "mjcf": ("load_mjcf", "read_mjcf"),
     "model": ("Model", "dump_model", "load_model", "save_model"),
     "description": ("schema",),
     "linkage": ("ImportedLinkage",),

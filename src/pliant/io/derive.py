@@ -45,6 +45,7 @@ from .parts import (
     SECTION_PARTS,
     STRAINS,
     TERMS,
+    VISUALS,
 )
 from .places import AXIS, FRAME, POSE
 from .records import Parts, Record, is_own
@@ -104,7 +105,8 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
         "inertia": _DENSITY,
         "damping": _DENSITY,
     },
-    "add_body": {"shape": BODY_SHAPE, "com": _VECTOR, "inertia": Numbers((3,), (3, 3))},
+    "add_body": {"shape": BODY_SHAPE, "com": _VECTOR, "inertia": Numbers((3,), (3, 3)), "visual": VISUALS},
+    "Visual": {"shape": BODY_SHAPE},
     "add_loop": {"joint": LOOP_JOINT},
     "add_coupling": {"terms": TERMS},
     "add_motor": {"link": _LINK_OR_LOOP},

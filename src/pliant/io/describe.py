@@ -152,7 +152,7 @@ def _materials(robot: Robot) -> dict[Material, str]:
 def _body(body: Body) -> dict[str, Any]:
     """Shape and inertia as they were given."""
     inertia = body.inertia
-    own: dict[str, Any] = {"shape": body.shape, "density": body.density}
+    own: dict[str, Any] = {"shape": body.shape, "density": body.density, "visual": list(body.visual) or None}
     if inertia is None:
         return own
     own |= {"mass": inertia.mass if body.density is None else None, "com": inertia.com if np.any(inertia.com) else None}
