@@ -729,7 +729,7 @@ def test_missing_libraries_are_named(monkeypatch, missing, tmp_path):
         ({"u": lambda t: {"a": t}}, r"simulation\.u is a Python function.*'cable': pl\.Expression"),
         ({"u": {"a": lambda t: t}}, r"simulation\.u\.a is a Python function.*\(1 - t/2\)"),
         ({"motion": {"a": pl.Motion(lambda t: t)}}, r"simulation\.motion\.a\.position is a Python function"),
-        ({"events": []}, r"simulation\.events cannot be written"),
+        ({"events": [lambda state: state.t - 1]}, r"simulation\.events are Python functions"),
     ],
     ids=range(4),
 )

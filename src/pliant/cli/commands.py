@@ -65,7 +65,7 @@ def _load(options: argparse.Namespace) -> Model:
         return Model(load_urdf(path))
     if path.suffix.lower() == ".xml":
         return Model(load_mjcf(path))
-    return load_model(path)
+    return load_model(path, allow_code=options.allow_code)
 
 
 def _inputs(model: Model, options: argparse.Namespace, given: Any) -> dict[str, Any] | Any:

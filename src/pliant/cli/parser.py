@@ -34,6 +34,11 @@ _FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}  # as sht
 def _model(parser: argparse.ArgumentParser, *, watched: bool = False) -> None:
     argument: Any = parser.add_argument("model", help="model file: .yaml, .yml or .json; also .urdf, or .xml of MuJoCo")
     argument.complete = _FILE
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="import the Python functions that the file names; only for files that you trust",
+    )
     if watched:
         parser.add_argument("--watch", action="store_true", help="run again whenever the file is saved, until Ctrl-C")
 

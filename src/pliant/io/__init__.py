@@ -16,17 +16,20 @@ if TYPE_CHECKING:
     from .sorosim import SOROSIM_EXPORT, from_sorosim
     from .source import ModelFileError, Problem
     from .starter import STARTERS, starter_text
+    from .state_formulas import EventFormula, StateFormula
     from .urdf import ImportedRobot, UrdfJoint, load_urdf, read_urdf
 
 __all__ = [
     "SOROSIM_EXPORT",
     "STARTERS",
+    "EventFormula",
     "Expression",
     "ImportedLinkage",
     "ImportedRobot",
     "Model",
     "ModelFileError",
     "Problem",
+    "StateFormula",
     "UrdfJoint",
     "WriteError",
     "dump_model",
@@ -52,6 +55,7 @@ _HOME = {
     "soromox": ("from_soromox",),
     "sorosim": ("SOROSIM_EXPORT", "from_sorosim"),
     "source": ("ModelFileError", "Problem"),
+    "state_formulas": ("EventFormula", "StateFormula"),
     "starter": ("STARTERS", "starter_text"),
     "urdf": ("ImportedRobot", "UrdfJoint", "load_urdf", "read_urdf"),
 }

@@ -26,6 +26,7 @@ from ..model.rods.sections import Material
 from ..model.rods.strains import Strains
 from ..model.routing import Along, Table
 from ..solve.methods import METHODS
+from .code import CODE
 from .functions import Function
 from .kinds import Choice, Flag, Kind, ListOf, Name, Number, Numbers, Text, Whichever, Whole
 from .parts import (
@@ -49,7 +50,7 @@ from .parts import (
 )
 from .places import AXIS, FRAME, POSE
 from .records import Parts, Record, is_own
-from .settings import ANY_OF_TIME, MOTIONS, VALUE, Inputs, State
+from .settings import ANY_OF_TIME, FEEDBACK, MOTIONS, VALUE, Events, Inputs, State
 
 __all__ = ["hints_of", "kind_of", "kind_of_annotation"]
 
@@ -107,6 +108,7 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     },
     "add_body": {"shape": BODY_SHAPE, "com": _VECTOR, "inertia": Numbers((3,), (3, 3)), "visual": VISUALS},
     "Visual": {"shape": BODY_SHAPE},
+    "UserLaw": {"function": CODE, "derivatives": CODE, "energy": CODE, "scales": Numbers((2,), frozen=True)},
     "add_loop": {"joint": LOOP_JOINT},
     "add_coupling": {"terms": TERMS},
     "add_motor": {"link": _LINK_OR_LOOP},
@@ -125,12 +127,12 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "set_fluid": {"current": _VECTOR},
     "simulate": {
         "system": _THIS_ROBOT,
-        "events": "events are Python functions; give them to Model.simulate.",
+        "events": Events(),
         "progress": "it is for a terminal, not for a model; give it to Model.simulate.",
         "checkpoint": _OF_THE_RUN,
         "checkpoint_interval": _OF_THE_RUN,
         "method": Choice(tuple(METHODS)),  # of the package; one's own is a Python function
-        "u": Inputs(Function(variable="t")),
+        "u": Inputs(FEEDBACK),
         "tau": Function((-1,), variable="t"),
         "motion": MOTIONS,
         "start": State("neutral", "statics"),

@@ -15,7 +15,7 @@ from ..model.fluid import Flow, Hydrodynamics
 from ..model.joints import Fixed, Joint, Restraint
 from ..model.pose import Pose
 from ..model.rods.basis import Basis, Custom, Legendre
-from ..model.rods.laws import Law, Rubber, UserLaw
+from ..model.rods.laws import Law, Rubber
 from ..model.rods.sections import Composite, Material, Part, Section
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
@@ -259,7 +259,7 @@ TERMS = _Terms()  # the coordinates that a coupling ties together
 
 # ---------------------------------------------------------------- laws of rods
 
-_LAW = Parts(Law, what="law", only=lambda cls: cls not in (Rubber, UserLaw))  # a base, and functions
+_LAW = Parts(Law, what="law", only=lambda cls: cls is not Rubber)  # a base
 LAW = Whichever(
     ListOf(_LAW),
     _LAW,
