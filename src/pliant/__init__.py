@@ -292,8 +292,10 @@ _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.fou
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 
 
-def __getattr__(name: str) -> Any:
-    """Load what few programs need when it is first asked for."""
-    if name in _LAZY:
-        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # who checks types knows the names above, and that there are no others
+
+    def __getattr__(name: str) -> Any:
+        """Load what few programs need when it is first asked for."""
+        if name in _LAZY:
+            return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -61,9 +61,11 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load a name when it is first asked for."""
-    for module, names in _HOME.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # who checks types knows the names above, and that there are no others
+
+    def __getattr__(name: str) -> Any:
+        """Load a name when it is first asked for."""
+        for module, names in _HOME.items():
+            if name in names:
+                return getattr(import_module(f".{module}", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
