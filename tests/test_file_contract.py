@@ -10,6 +10,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -687,3 +688,15 @@ def test_odd_names_survive_a_file(format):
     again = pl.load_model(pl.io.dump_model(robot, format=format, simulation={"duration": 1, "u": {"no": 1.0}}))
     assert differences(robot, again.robot) == []
     assert again.simulation_settings["u"] == {"no": 1.0}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="aliases of this kind are of Python 3.12")
+def test_aliases_are_seen_through():
+    """numpy's `ArrayLike` is one from 2.5 on, in unions too."""
+    from typing import TypeAliasType
+
+    alias = TypeAliasType("alias", float | tuple[float, float])
+    assert type(derive.kind_of_annotation(alias | None)) is type(
+        derive.kind_of_annotation(float | tuple[float, float] | None)
+    )
+    assert type(derive.kind_of_annotation(str)) is type(derive.kind_of_annotation(str | None))

@@ -150,7 +150,16 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
 
 # ---------------------------------------------------------------- the rules
 
-_ARRAY = frozenset(get_args(ArrayLike))
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    """What an annotation allows: the members of a union, also those of an alias in it (numpy's are, from 2.5 on)."""
+    annotation = getattr(annotation, "__value__", annotation)
+    if get_origin(annotation) not in (Union, UnionType):
+        return (annotation,)
+    return tuple(dict.fromkeys(entry for option in get_args(annotation) for entry in _options(option)))
+
+
+_ARRAY = frozenset(_options(ArrayLike))
 _ANY_SHAPE = ((), (-1,), (-1, -1))
 
 
@@ -202,8 +211,7 @@ def kind_of_annotation(annotation: Any) -> Kind | None:
         return _noted(base, notes)
     if get_origin(annotation) is Literal:
         return Choice(get_args(annotation))
-    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    types = [option for option in options if option is not NoneType]
+    types = [option for option in _options(annotation) if option is not NoneType]
     if len(types) == 1 and types[0] is not annotation:
         return kind_of_annotation(types[0])
     for cls, kind in _CLASSES.items():
