@@ -93,7 +93,7 @@ def carried(run: pl.Result) -> float:
     """Impulse of the ground, as a share of the weight's and the change of momentum, which it must balance."""
     force = np.array([state.force_on("ground")[2] for state in run.contacts()])
     impulse = -np.trapezoid(force, run.t)
-    momentum = run.momenta()[0][:, 2]
+    momentum = run.momenta().linear[:, 2]
     return float(impulse / (run.system.mass * 9.81 * run.t[-1] + momentum[-1] - momentum[0]))
 
 

@@ -117,7 +117,7 @@ def check() -> None:
     assert np.abs(balance["imbalance"]).max() < 1e-3 * np.ptp(balance["input"])
     assert np.ptp(free.energies().total) < 1e-5 * np.ptp(free.energies().kinetic)
     # what the ground gives is what the momentum becomes, and it carries the weight
-    system, momentum = run.system, run.momenta()[0]
+    system, momentum = run.system, run.momenta().linear
     force = np.array([system.loop_wrench("ground", q, f, axes="world")[3:] for q, f in zip(run.q, run.multipliers)])
     force -= [0, 0, 9.81 * system.mass]
     impulse = np.sum(0.5 * np.diff(run.t)[:, None] * (force[1:] + force[:-1]), axis=0)

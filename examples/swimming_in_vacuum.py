@@ -77,7 +77,7 @@ def swim(**options: object) -> pl.Result:
 
 def drift(result: pl.Result) -> tuple[float, float, float]:
     """Largest momentum [kg m/s], angular momentum [kg m²/s] and way of the centre of mass [m]."""
-    p, L = result.momenta()
+    L, p = result.momenta()
     com = np.array([result.system.center_of_mass(q) for q in result.q]) - [0.5, 0, 0]
     return tuple(float(np.linalg.norm(x, axis=1).max()) for x in (p, L, com))
 

@@ -106,10 +106,10 @@ def check_tangents(
 ) -> None:
     """The residual's tangents, and the matrix of inputs, against the complex step."""
     exact = complex_tangents(system, q, v, a, u, multipliers)
-    r = complex_forces(system, q, v, a, u, multipliers).real + system.elastic_forces(q) + system.damping_matrix @ v
+    r = complex_forces(system, q, v, a, u, multipliers).real + system.elastic_forces(q) + system.damping_matrix() @ v
     got = system.residual(q, v, a, u, multipliers=multipliers)
     assert np.abs(got - r).max() <= 1e-13 * max(1.0, np.abs(r).max())
-    inner = (system.elastic_tangent(q), system.damping_matrix, np.zeros((system.nv, system.nv)))
+    inner = (system.elastic_tangent(q), system.damping_matrix(), np.zeros((system.nv, system.nv)))
     for k, weights in enumerate(np.eye(3)):
         matrix = system.residual_tangent(q, v, a, u, weights=tuple(weights), multipliers=multipliers) - inner[k]
         scale = max(np.abs(exact[k]).max(), 1e-6 * np.abs(inner[k]).max(), 1e-12)

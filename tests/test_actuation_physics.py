@@ -87,7 +87,7 @@ def generalised_force(system: pl.System, q: np.ndarray, u: object, v: np.ndarray
     return (
         system.inverse_dynamics(q, v, zero)
         + system.elastic_forces(q)
-        + system.damping_matrix @ v
+        + system.damping_matrix() @ v
         - system.residual(q, v, zero, u)
     )
 

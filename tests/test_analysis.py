@@ -157,7 +157,7 @@ def test_eigenvalues_of_the_linearisation():
     lin = pl.linearize(system, eq)
     zero = np.zeros(system.nv)
     K = system.residual_tangent(eq.q, zero, zero, eq.u)
-    M, D = system.mass_matrix(eq.q), system.damping_matrix
+    M, D = system.mass_matrix(eq.q), system.damping_matrix()
     values = np.linalg.eigvals(lin.A)
     s = system.internal.scale
     for lam in values[np.argsort(np.abs(values))][:10]:

@@ -375,7 +375,7 @@ def test_derivatives_are_exact(seed, lag):
         system.run_job(engine.RESIDUAL, *plain, force=got, given=given, space=space)
         kept = space.work.kept.copy()
     np.testing.assert_allclose(
-        got, (r + system.elastic_forces(q) + system.damping_matrix @ v).real, rtol=1e-11, atol=1e-11
+        got, (r + system.elastic_forces(q) + system.damping_matrix() @ v).real, rtol=1e-11, atol=1e-11
     )
     np.testing.assert_allclose(kept, z.real, atol=1e-13)
     exact = np.zeros((2, nv, nv))
@@ -385,7 +385,7 @@ def test_derivatives_are_exact(seed, lag):
         for m, changed in enumerate(((moved(system, q, d), v, a, u), (q, v + d, a, u))):
             f, z = forces(system, given, *changed)
             exact[m, :, k], remembered[m, :, k] = f.imag / h, z.imag / h
-    exact += [system.elastic_tangent(q), system.damping_matrix]
+    exact += [system.elastic_tangent(q), system.damping_matrix()]
     for m, weights in enumerate(([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])):
         S, p = np.empty((1, nv, nv)), np.zeros(engine.PARAMETERS)
         p[slots.OPTION_CQ], p[slots.OPTION_CV], p[slots.OPTION_CA] = weights

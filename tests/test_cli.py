@@ -102,14 +102,23 @@ def test_run_simulates_and_writes(arm, capsys):
     assert found["t"] == [0.0, 0.2]
     table = np.genfromtxt("a.csv", delimiter=",", names=True)
     assert table["t"][-1] == 0.2
-    np.testing.assert_allclose(list(table[-1])[1:], found["q"], rtol=1e-12)
+    np.testing.assert_allclose(list(table[-1])[1 : 1 + len(found["q"])], found["q"], rtol=1e-12)
+    assert main([*command, "-o", "b.csv", "--frame", "arm.tip", "--forces"]) == 0
+    header = Path("b.csv").read_text().splitlines()[0].split(",")
+    assert {"arm.tip: position x", "payload: force z"} <= set(header)
+    assert "payload: position x" not in header
+    capsys.readouterr()
+    assert main([*command, "-o", "b.h5", "--forces"]) == 2
+    assert "-o FILE.csv" in capsys.readouterr().err
+    assert main([*command, "-o", "a.glb"]) == 0
+    assert Path("a.glb").read_bytes()[:4] == b"glTF"
     system = pl.load_model(arm).compile()
     same = pl.simulate(system, 0.2, u=lambda t: {"cable": 5 * np.sin(10 * t) ** 2})
     np.testing.assert_allclose(found["q"], same.q[-1], rtol=1e-6, atol=1e-9)
     assert main([*command, "-o", "a.h5"]) == 0
     np.testing.assert_allclose(pl.Result.load("a.h5", system).q[-1], found["q"], rtol=1e-12)
     assert main(["run", "arm.yaml", "-o", "a.xls"]) == 2
-    assert ".h5 or .csv" in capsys.readouterr().err
+    assert ".h5, .csv or .glb" in capsys.readouterr().err
 
 
 def test_a_run_that_fails_says_so(arm, capsys):
@@ -272,6 +281,48 @@ def test_completion(shell, capsys):
     script = capsys.readouterr().out
     assert "studio" in script
     assert "--duration" in script
+    for name in (
+        "octopus_arm",
+        "hybrid",
+        "generalized-alpha",
+        "002-cdm-statics",
+    ):  # examples, kinds, methods, experiments
+        assert name in script, name
+
+
+def test_new_lists_its_kinds(capsys):
+    with pytest.raises(SystemExit):
+        main(["new", "--help"])
+    text = capsys.readouterr().out
+    for kind in pl.io.STARTERS:
+        assert f"\n  {kind}" in text
+    assert "A soft arm" in text
+
+
+def test_a_model_file_is_watched(arm, capsys, monkeypatch):
+    """Run, edited to something wrong, corrected, and ended."""
+    from pliant.cli import watch
+
+    good, looks = arm.read_text(), []
+
+    def wait(seconds):
+        looks.append(seconds)
+        if len(looks) == 2:
+            arm.write_text("name: broken")
+        elif len(looks) == 4:
+            arm.unlink()  # an editor that replaces the file
+        elif len(looks) == 6:
+            arm.write_text(good.replace("name: arm", "name: longer"))
+        elif len(looks) == 8:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch.watch, "__kwdefaults__", {"wait": wait})
+    capsys.readouterr()
+    assert main(["check", "arm.yaml", "--watch"]) == 0
+    told = capsys.readouterr()
+    assert told.out.index("arm: 2 links") < told.out.index("longer: 2 links")
+    assert "'links' is missing" in told.err
+    assert told.err.count("waiting for") == 3
 
 
 MISTAKES = {

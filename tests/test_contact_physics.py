@@ -319,7 +319,7 @@ def test_colliding_rods_keep_momentum(method, tolerance, stiction):
     v[system.v_slice("b")][:6] = [-1.0, 0.2, 0.4, 0.0, -0.1, -0.5]
     run = pl.simulate(system, 0.12, velocity=v, method=method, rtol=tolerance, atol=tolerance, output=0.005)
     assert run.success
-    p, L = run.momenta()
+    L, p = run.momenta()
     np.testing.assert_allclose(p, np.tile(p[0], (len(p), 1)), atol=30 * tolerance)
     np.testing.assert_allclose(L, np.tile(L[0], (len(L), 1)), atol=30 * tolerance)
     own = [system.twist("a.base", q, v, reference="world")[5] for q, v in zip(run.q, run.v)]

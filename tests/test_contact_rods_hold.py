@@ -56,7 +56,7 @@ def test_exact_derivatives_with_bent_bristles(kind, lag, monkeypatch):
         found = find_contacts(system, q, v, 0.0, given)
         slipped += int((np.linalg.norm(found.friction, axis=1) > 0.999 * LAW["friction"] * found.normal_force).sum())
         exact = complex_tangents(system, q, v, a, np.zeros(0))
-        inner = (system.elastic_tangent(q), system.damping_matrix)
+        inner = (system.elastic_tangent(q), system.damping_matrix())
         for k in range(2):
             weights = tuple(np.eye(3)[k])
             got = residual_tangent(system, arguments(system, q, v, a, None, None), weights, given) - inner[k]
@@ -123,7 +123,7 @@ def test_exact_derivatives_with_moving_obstacles(law, lag, monkeypatch):
         met += len(found)
         slipped += int((np.linalg.norm(found.friction, axis=1) > 0.999 * law["friction"] * found.normal_force).sum())
         exact = complex_tangents(system, q, v, a, np.zeros(0))
-        inner = (system.elastic_tangent(q), system.damping_matrix)
+        inner = (system.elastic_tangent(q), system.damping_matrix())
         for k in range(2):
             weights = tuple(np.eye(3)[k])
             got = residual_tangent(system, arguments(system, q, v, a, None, None), weights, given) - inner[k]

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -535,7 +536,7 @@ CALLS = [
     ("add_rod", {**ROD, "strains": pl.Strains(stretch=1, shear_z=pl.Gaussian(3, width=0.4)), "collocation": True, "damping": E([0.1] * 5 + ["0.1 + X"])}),
     ("add_rod", {"length": 1.0, "strains": pl.Strains.reissner(1), "stiffness": np.diag([1.0, 2, 3, 4, 5, 6]), "inertia": [0.1] * 3 + [1.0] * 3, "integration": "spectral", "points": 12}),
     ("add_body", {**HANGING, "shape": pl.Cylinder(0.1, 0.2, "y"), "mass": 2.0, "com": (0.1, 0, 0), "inertia": (1.0, 1.5, 2.0)}),
-    ("add_body", {"shape": pl.Box(0.1, 0.2, 0.3), "density": 500.0, "joint": pl.Free(stiffness=np.diag([1.0] * 6), damping=[1.0] * 6, rest=TURNED)}),
+    ("add_body", {"shape": pl.Box(0.1, 0.2, 0.3), "density": 500.0, "visual": pl.Visual(shape=pl.Sphere(0.1), pose=TURNED, scale=0.5, color=(0.1, 0.2, 0.3)), "joint": pl.Free(stiffness=np.diag([1.0] * 6), damping=[1.0] * 6, rest=TURNED)}),
     ("add_body", {"shape": pl.Ellipsoid(0.1, 0.2, 0.3), "mass": 1.0, "joint": pl.Helical("-y", 0.01, rest=1.0)}),
     ("add_body", {"mass": 1.0, "joint": pl.Spherical(rest=(0.1, 0.2, 0.3), stiffness=1.0), "inertia": [[1.0, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]}),
     ("add_frame", {"parent": "leg@0.25", "offset": TURNED}),
@@ -687,3 +688,15 @@ def test_odd_names_survive_a_file(format):
     again = pl.load_model(pl.io.dump_model(robot, format=format, simulation={"duration": 1, "u": {"no": 1.0}}))
     assert differences(robot, again.robot) == []
     assert again.simulation_settings["u"] == {"no": 1.0}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="aliases of this kind are of Python 3.12")
+def test_aliases_are_seen_through():
+    """numpy's `ArrayLike` is one from 2.5 on, in unions too."""
+    from typing import TypeAliasType
+
+    alias = TypeAliasType("alias", float | tuple[float, float])
+    assert type(derive.kind_of_annotation(alias | None)) is type(
+        derive.kind_of_annotation(float | tuple[float, float] | None)
+    )
+    assert type(derive.kind_of_annotation(str)) is type(derive.kind_of_annotation(str | None))

@@ -81,7 +81,7 @@ def test_derivatives_by_complex_step(supply):
     got = residual(system, q, v, a, u, None, given)
     r0, z0 = complex_residual(system, q, v, a, u, memory, lag)
     np.testing.assert_allclose(
-        got, r0.real + system.elastic_forces(q) + system.damping_matrix @ v, atol=1e-12 * np.abs(got).max()
+        got, r0.real + system.elastic_forces(q) + system.damping_matrix() @ v, atol=1e-12 * np.abs(got).max()
     )
     S = np.zeros((1, nv, nv))
     system.run_job(engine.TANGENT, q, v, a, u, p=parameters(1.0, 0.0, 0.0), S=S, given=given)

@@ -181,9 +181,9 @@ def test_forces(golden):
 
 
 def test_stiffness_and_damping(golden):
-    assert_close(golden.form(golden.system.stiffness_matrix), golden["K"], 1e-13)
-    assert_close(golden.form(golden.system.damping_matrix), golden["D"], 1e-13)
-    assert_close(golden.form(-golden.system.damping_matrix), golden["dtau_dqd"], 1e-13)
+    assert_close(golden.form(golden.system.stiffness_matrix()), golden["K"], 1e-13)
+    assert_close(golden.form(golden.system.damping_matrix()), golden["D"], 1e-13)
+    assert_close(golden.form(-golden.system.damping_matrix()), golden["dtau_dqd"], 1e-13)
 
 
 def test_derivatives(golden):
@@ -202,7 +202,7 @@ def actuation(golden: Golden) -> np.ndarray:
 def test_internal_forces(golden):
     """Golden tau = −K q − D qd + B u."""
     q, v, _ = golden.state()
-    resistance = golden.system.elastic_forces(q) + golden.system.damping_matrix @ v
+    resistance = golden.system.elastic_forces(q) + golden.system.damping_matrix() @ v
     assert_close(actuation(golden) - golden.covector(resistance), golden["tau"], 1e-12)
 
 
@@ -238,7 +238,7 @@ def test_imposed_joint_accelerations():
     system = golden.system
     q, v, _ = golden.state()
     M = golden.form(system.mass_matrix(q))
-    rhs = golden.covector(-system.bias_forces(q, v) - system.elastic_forces(q) - system.damping_matrix @ v)
+    rhs = golden.covector(-system.bias_forces(q, v) - system.elastic_forces(q) - system.damping_matrix() @ v)
     soft = np.linalg.solve(M[2:, 2:], rhs[2:] - M[2:, :2] @ case["qdd_joints_imposed"])
     assert_close(soft, case["qdd_soft"])
     torques = M[:2] @ np.concatenate([case["qdd_joints_imposed"], soft]) - rhs[:2]

@@ -31,7 +31,7 @@ def test_derivatives_are_exact(base, lag):
     memory = memory_of(system)
     exact = complex_columns(system, q, v, a, u, memory, lag)
     given = Given(memory=memory, lag=lag)
-    D = system.damping_matrix
+    D = system.damping_matrix()
     plain = complex_laws(system, q, v, a, u, memory, lag)
     if lag < 1e12:  # statics take other velocities
         for k, name in enumerate("qva"):
@@ -209,7 +209,7 @@ def test_linear_law_is_the_linear_rod():
         K, L = (system.residual_tangent(q, v, a) for system in (plain, other))
         np.testing.assert_allclose(K, L, atol=1e-12 * np.abs(K).max())
         assert other.elastic_energy(q) == pytest.approx(plain.elastic_energy(q), rel=1e-13)
-        assert not np.any(other.stiffness_matrix)
+        np.testing.assert_allclose(other.stiffness_matrix(), plain.stiffness_matrix(), atol=1e-12 * np.abs(K).max())
         X = [0.2, 0.7]
         np.testing.assert_allclose(plain.stress("rod", q, X), other.stress("rod", q, X), atol=1e-9)
 

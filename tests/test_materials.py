@@ -191,7 +191,7 @@ def test_mass_and_damping_along_the_rod():
     A = np.pi * 1e-4
     # a bar that stretches evenly: v = X L ε̇, so that m = ∫ ρ A X² L² dX L, and d = 3 A ∫ viscosity
     assert abs(system.mass_matrix([0.0])[0, 0] / (A * 0.6**3 * (500 / 3 + 1000 / 4)) - 1) < 1e-12
-    assert abs(system.damping_matrix[0, 0] / (3 * A * 0.6 * 250.0) - 1) < 1e-12
+    assert abs(system.damping_matrix()[0, 0] / (3 * A * 0.6 * 250.0) - 1) < 1e-12
 
 
 def with_composites() -> pl.Robot:

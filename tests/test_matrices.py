@@ -208,7 +208,7 @@ def test_complex_drag_and_weight():
     there = v + 1j * h * w
     slope = (complex_composite(system, matrices.DRAG, q, there)[0] @ there).imag / h
     zero = np.zeros(system.nv)
-    full = system.residual_tangent(q, v, zero, weights=(0.0, 1.0, 0.0)) - system.damping_matrix
+    full = system.residual_tangent(q, v, zero, weights=(0.0, 1.0, 0.0)) - system.damping_matrix()
     close(slope, (full - system.inverse_dynamics_derivatives(q, v, zero).dv) @ w, scale=np.abs(full @ w).max())
     _, handles = complex_composite(system, matrices.WEIGHT, moved(system, q, 1j * h * w), v)
     slope = -(handles[:, 3:] @ system.gravity).imag / h
@@ -261,13 +261,18 @@ def test_load_is_what_wrenches_do():
     close(e.load, expected, scale=np.abs(e.elastic).max())
 
 
-def test_a_spring_on_a_spherical_joint_is_elastic_but_not_stiffness():
+def test_stiffness_is_the_derivative_of_the_elastic_forces():
+    """Also of a spring on a spherical joint, whose force is not linear."""
     system = system_of("every joint")
     q = system.random(0, scale=0.5)
     e = pl.equation_of_motion(system, q, np.zeros(system.nv))
     own = system.v_slice("ball")
     assert np.abs(e.elastic[own]).max() > 0.1
-    assert not np.any(e.stiffness[own])
+    close(e.stiffness, system.elastic_tangent(q))
+    h = 1e-6
+    for k, d in enumerate(np.eye(system.nv)):
+        ahead, behind = (system.elastic_forces(system.integrate(q, s * h * d)) for s in (1, -1))
+        np.testing.assert_allclose(e.stiffness[:, k], (ahead - behind) / (2 * h), atol=1e-8 * np.abs(e.stiffness).max())
     assert np.all(np.diag(e.damping)[own] == 0.1)
 
 
@@ -371,7 +376,7 @@ def test_drag_in_still_water(name):
     c = pl.composite_matrices(system, q, v)
     zero = np.zeros(system.nv)
     moving = system.residual(q, v, zero) - system.residual(q, zero, zero)
-    drag = moving - system.coriolis_forces(q, v) - system.damping_matrix @ v
+    drag = moving - system.coriolis_forces(q, v) - system.damping_matrix() @ v
     assert not np.any(c.flow)
     close(c.drag @ v, drag, scale=np.abs(moving).max())
     assert np.abs(drag).max() > 1e-4 * np.abs(moving).max()
@@ -497,7 +502,7 @@ def test_reconstruction_without_loads_tells_elastic_from_damping_forces():
     r = pl.reconstruct(system, q, v)
     size = np.abs(system.residual(q, v, 0 * v)).max()
     close(r.restoring, system.elastic_forces(q), scale=size)
-    close(r.damping, system.damping_matrix @ v, scale=size)
+    close(r.damping, system.damping_matrix() @ v, scale=size)
     assert np.abs(r.damping).max() > 1e-9 * size
     assert r.actuation.shape == (system.nv, 0)
 

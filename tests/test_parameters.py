@@ -114,7 +114,7 @@ SHARED = ("young", "poisson", "viscosity")  # material of both rods
 def everything(system: pl.System) -> dict[str, np.ndarray]:
     """All that kernels read."""
     out = {"ints": system._pool.ints, "floats": system._pool.floats, "blank": system._pool.blank}
-    return out | {"known": system.known, "K": system.stiffness_matrix, "D": system.damping_matrix}
+    return out | {"known": system.known, "K": system.stiffness_matrix(), "D": system.damping_matrix()}
 
 
 def same(one: pl.System, other: pl.System) -> None:

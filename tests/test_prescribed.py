@@ -45,7 +45,7 @@ def test_its_force_is_what_newton_says():
     system = crane()
     result = pl.simulate(system, 1.0, motion={"drive": EXACT}, method="radau", rtol=1e-9, atol=1e-10, output=0.01)
     force = result.prescribed_forces()["drive"][:, 0]
-    p = result.momenta()[0][:, 0]
+    p = result.momenta().linear[:, 0]
     np.testing.assert_allclose(
         np.gradient(p, result.t, edge_order=2)[2:-2], force[2:-2], atol=0.02 * np.abs(force).max()
     )

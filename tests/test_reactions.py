@@ -54,7 +54,7 @@ def body_wrench(system: pl.System, name: str, q, v, a) -> np.ndarray:
 def assert_virtual_work(system: pl.System, q, v, a, u=None, multipliers=None, tol: float = 1e-12) -> None:
     """SᵀW of each joint is the rest of its rows of the equation of motion: springs, dampers, motors, tau."""
     r = system.residual(q, v, a, u, multipliers=multipliers)
-    rest = r - system.elastic_forces(q) - system.damping_matrix @ v
+    rest = r - system.elastic_forces(q) - system.damping_matrix() @ v
     for name in system.links:
         n = system.robot.link(name).joint.nv
         rows = slice(system.v_slice(name).start, system.v_slice(name).start + n)
@@ -213,7 +213,7 @@ def test_loads_and_motors():
     a = system.forward_dynamics(q, v, u=u)
     S = system.jacobian(joint_frame(system, "hub"), q, reference="world")[:, 0]
     W = system.joint_wrench("hub", q, v, a, u, axes="world")
-    own = 0.7 - system.elastic_forces(q)[0] - (system.damping_matrix @ v)[0]
+    own = 0.7 - system.elastic_forces(q)[0] - (system.damping_matrix() @ v)[0]
     assert float(S @ W) == pytest.approx(own, rel=1e-9)
     tool = carried(system, q, v, a, u)["tool"]
     point = system.pose("tool", q)[:3, 3]

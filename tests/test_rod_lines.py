@@ -260,7 +260,7 @@ def test_exact_derivatives_with_bent_bristles(lag, monkeypatch):
         slots[touching, :3] *= np.random.default_rng(seed).uniform(0.2, 1.0, size=(int(touching.sum()), 1))
         given = Given(memory=bent.copy(), lag=lag)
         exact = complex_tangents(system, q, v, a, np.zeros(0))
-        inner = (system.elastic_tangent(q), system.damping_matrix)
+        inner = (system.elastic_tangent(q), system.damping_matrix())
         for k in range(2):
             got = (
                 residual_tangent(system, arguments(system, q, v, a, None, None), tuple(np.eye(3)[k]), given) - inner[k]

@@ -264,7 +264,7 @@ def test_tension_bends_towards_the_tendon():
     left, right = (pl.solve_statics(system, {name: 2.0}) for name in ("left", "right"))
     assert left.q[0] > 0 > right.q[0]
     assert system.pose("rod.tip", left.q)[1, 3] > 0
-    K = system.stiffness_matrix[0, 0]
+    K = system.stiffness_matrix()[0, 0]
     np.testing.assert_allclose(left.q, [2.0 * 0.01 * 0.5 / K], rtol=1e-10)
 
 

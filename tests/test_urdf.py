@@ -107,8 +107,10 @@ def test_limits_damping_and_notes():
     assert (first.link, first.kind, first.lower, first.upper) == ("link1", "revolute", -2.8, 2.7)
     assert (first.velocity, first.effort) == (2.1, 80)
     assert imported.joints["joint3"].lower is None
-    assert imported.notes == ("link 'link3': a visual mesh was left out",)
-    damping = np.diag(imported.robot.compile().damping_matrix)
+    (note,) = imported.notes
+    assert note.startswith("link 'link3': the visual mesh")
+    assert note.endswith("was not found")
+    damping = np.diag(imported.robot.compile().damping_matrix())
     np.testing.assert_array_equal(damping, [0.5, 0, 0, 0.5, 0, 0, 0, 0, 0])
 
 
@@ -263,3 +265,86 @@ def test_names_with_dots(tmp_path):
     imported = pl.io.read_urdf(write(tmp_path, link("base") + link("a.b") + joint("continuous", "base", "a.b")))
     assert [body.name for body in imported.robot.links] == ["base", "a_b"]
     assert "'a.b' is named 'a_b'" in imported.notes[0]
+
+
+LIMIT = '<axis xyz="0 1 0"/><limit lower="-0.5" upper="0.3" velocity="1" effort="20"/>'
+
+
+def test_limits_are_kept_by_stops(tmp_path):
+    path = write(
+        tmp_path, link("base") + link("arm") + joint("revolute", "base", "arm", LIMIT + '<dynamics damping="0.5"/>')
+    )
+    robot = pl.load_urdf(path)
+    stop = robot.stops["arm_joint_stop"]
+    assert (stop.lower, stop.upper, stop.stiffness) == (-0.5, 0.3, 2000.0)
+    assert not pl.load_urdf(path, limits=False).stops
+    system = robot.compile()
+    run = pl.simulate(system, 2.0, tau=[15.0], output=0.05)
+    assert run.success
+    assert 0.3 < run.q[-1, 0] < 0.312  # less than the largest effort at the end
+
+
+def test_ranges_that_say_nothing_are_none(tmp_path):
+    limit = '<axis xyz="0 1 0"/><limit lower="0" upper="0" velocity="1" effort="0"/>'
+    assert not pl.load_urdf(
+        write(tmp_path, link("base") + link("arm") + joint("prismatic", "base", "arm", limit))
+    ).stops
+
+
+CUBE = "\n".join(
+    [f"v {x} {y} {z}" for x in (0, 100) for y in (0, 100) for z in (0, 100)]
+    + ["f 1 2 4", "f 1 4 3", "f 5 7 8", "f 5 8 6"]
+)
+
+
+@pytest.mark.parametrize("name", ["meshes/cube.obj", "package://arm_description/meshes/cube.obj"])
+def test_visual_meshes_are_drawn(name, tmp_path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "cube.obj").write_text(CUBE)
+    drawn = f'<visual><origin xyz="0 0 1"/><geometry><mesh filename="{name}" scale="0.001 0.001 0.001"/></geometry></visual>'
+    path = write(tmp_path, link("base") + link("arm", INERTIAL + drawn) + joint("continuous", "base", "arm"))
+    imported = pl.io.read_urdf(path)
+    (visual,) = imported.robot.link("arm").content.visual
+    np.testing.assert_allclose(np.ptp(visual.triangles.vertices, axis=0), 0.1)
+    np.testing.assert_allclose(visual.triangles.vertices.min(axis=0), [0, 0, 1])
+    assert not imported.notes
+    assert not pl.load_urdf(path, meshes=False).link("arm").content.visual
+    uneven = path.read_text().replace("0.001 0.001 0.001", "0.001 0.002 0.001")
+    path.write_text(uneven)
+    assert "different scales" in pl.io.read_urdf(path).notes[0]
+
+
+def test_a_soft_rod_on_a_urdf_robot_in_a_model_file(tmp_path):
+    pytest.importorskip("ruamel.yaml")
+    write(tmp_path, link("base") + link("arm") + joint("revolute", "base", "arm", LIMIT))
+    text = """
+name: hybrid
+gravity: [0, 0, -1.62]
+include: {file: robot.urdf}
+materials:
+  silicone: {young: 1e6, poisson: 0.5, density: 1000, viscosity: 1e4}
+links:
+  finger:
+    type: rod
+    parent: arm
+    offset: [0, 0, 0.2]
+    length: 0.2
+    section: {type: Circle, radius: 0.01}
+    material: silicone
+    strains: {bending: 2}
+actuators:
+  elbow: {type: motor, link: arm, control: position, kp: 50, kd: 1}
+simulation: {duration: 0.1, start: {arm: 0.1}, u: {elbow: 0.2}}
+"""
+    path = tmp_path / "hybrid.yaml"
+    path.write_text(text)
+    model = pl.load_model(path)
+    assert (model.robot.name, model.robot.gravity[2]) == ("hybrid", -1.62)
+    assert [entry.name for entry in model.robot.links] == ["base", "arm", "finger"]
+    assert model.simulate().success
+    again = pl.load_model(pl.io.dump_model(model))  # everything is in the one file then
+    assert again.compile().dof_names == model.compile().dof_names
+    assert again.robot.stops == model.robot.stops
+    path.write_text(text.replace("robot.urdf", "robbot.urdf"))
+    with pytest.raises(pl.ModelFileError, match=r"include\.file: there is no URDF file"):
+        pl.load_model(path)

@@ -230,7 +230,7 @@ def test_kirchhoff_free_body_in_ideal_fluid():
     robot.add_hydrodynamics(body, pl.Hydrodynamics(added_mass=5 * random_mass(rng)))
     system = robot.compile()
     run = pl.simulate(system, 5.0, velocity=rng.normal(size=6), output=0.1, **TIGHT)
-    linear, angular = run.momenta()
+    angular, linear = run.momenta()
     energy = run.energies().kinetic
     assert np.abs(run.v - run.v[0]).max() > 0.1  # it tumbles
     np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
@@ -263,7 +263,7 @@ def test_soft_rod_in_ideal_fluid_conserves():
     run = pl.simulate(
         system, 0.5, velocity=0.5 * rng.normal(size=12), output=0.05, method="dop853", rtol=1e-10, atol=1e-10
     )
-    linear, angular = run.momenta()
+    angular, linear = run.momenta()
     energy = run.energies().total
     assert np.ptp(run.energies().elastic) > 1e-3 * energy[0]
     np.testing.assert_allclose(energy, energy[0], rtol=1e-7)

@@ -75,7 +75,7 @@ def test_virtual_work(seed):
     r0, r = system.residual(q, v, a), system.residual(q, v, a, u)
     size = max(np.abs(r0).max(), np.abs(r).max())
     np.testing.assert_allclose(r0 - r, system.actuation_matrix(q) @ u, rtol=0, atol=1e-12 * size)
-    bare = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + system.damping_matrix @ v
+    bare = system.inverse_dynamics(q, v, a) + system.elastic_forces(q) + system.damping_matrix() @ v
     np.testing.assert_allclose(bare - r, wrench_forces(system, q, u), rtol=0, atol=1e-12 * size)
 
 

@@ -81,7 +81,7 @@ from .model.rods.laws import (
 from .model.rods.sections import Annulus, Circle, Composite, CustomSection, Ellipse, Material, Part, Rectangle, Stepped
 from .model.rods.strains import Strains
 from .model.routing import Along, Table, helical_routing
-from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere
+from .model.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, HeightField, Hull, Inertia, Mesh, Sphere, Visual
 from .model.signal import Signal
 from .model.tubes import ConcentricTubes, Tube
 from .model.user import UserLoad, compiled_load
@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
+    from .io import Expression, Model, ModelFileError, load_mjcf, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
     from .many.reach import ReachableSet, workspace
@@ -284,6 +285,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Unknown",
     "UserLaw",
     "UserLoad",
+    "Visual",
     "Wave",
     "Yeoh",
     "batch",
@@ -303,6 +305,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "io",
     "lie",
     "linearize",
+    "load_mjcf",
     "load_model",
     "load_urdf",
     "modes",
@@ -330,6 +333,10 @@ __all__ = [  # noqa: RUF022 (in plain order)
 
 _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
 _LAZY |= {"Saved": "control.stepper", "Stepper": "control.stepper", "StepError": "control.window"}
+_LAZY = {
+    name: "io"
+    for name in ("Expression", "Model", "ModelFileError", "load_mjcf", "load_model", "load_urdf", "save_model")
+}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
 _LAZY |= {"MPC": "control.optimal.mpc", "MPCResult": "control.optimal.mpc"}
@@ -358,3 +365,10 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # who checks types knows the names above, and that there are no others
+
+    def __getattr__(name: str) -> Any:
+        """Load what few programs need when it is first asked for."""
+        if name in _LAZY:
+            return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

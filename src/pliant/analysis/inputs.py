@@ -107,7 +107,7 @@ class _State:
         """Largest scaled force of any kind."""
         system = self.system
         parts = [system.inverse_dynamics(self.q, self.v, self.a), system.elastic_forces(self.q)]
-        parts += [system.damping_matrix @ self.v, self.tau, r, r - sum(parts), *(B * u).T]
+        parts += [system.damping_matrix() @ self.v, self.tau, r, r - sum(parts), *(B * u).T]
         return float(np.abs(self.scale * np.array(parts)).max(initial=0.0))
 
 

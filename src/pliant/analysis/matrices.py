@@ -52,7 +52,7 @@ class EquationOfMotion:
     gravity : ndarray (nv,)
         Force that holds the robot against gravity, without buoyancy (which is in `load`), like `System.gravity_forces`.
     stiffness : ndarray (nv, nv)
-        Constant K of rods and scalar joints.
+        K(q) = ∂elastic/∂q; see `System.stiffness_matrix`.
     elastic : ndarray (nv,)
         K (q − rest), and the springs of spherical and free joints, which are not linear.
     damping : ndarray (nv, nv)
@@ -260,7 +260,7 @@ def equation_of_motion(
     q, v = system.check_q(q), system.check_v("v", v)
     inputs = system.inputs(u)
     forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)
-    elastic, damping = system.elastic_forces(q), system.damping_matrix
+    elastic, damping = system.elastic_forces(q), system.damping_matrix()
     actuation = system.actuation_matrix(q, v, inputs)
     load = np.zeros(system.nv)
     if _has_loads(system):
@@ -271,7 +271,7 @@ def equation_of_motion(
         mass=system.mass_matrix(q),
         coriolis=coriolis_matrix(system, q, v),
         gravity=system.gravity_forces(q),
-        stiffness=system.stiffness_matrix,
+        stiffness=system.stiffness_matrix(q),
         elastic=elastic,
         damping=damping,
         actuation=actuation,

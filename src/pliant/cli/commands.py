@@ -36,6 +36,7 @@ __all__ = [
 
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 EXTRAS = {"matplotlib": "plot", "viser": "viz", "h5py": "io", "xarray": "io", "ruamel.yaml": "io", "yourdfpy": "urdf"}
+EXTRAS |= {"trimesh": "mesh", "imageio-ffmpeg": "video"}
 EXTRAS |= {"distributed": "cluster", "zarr": "cluster"}
 
 
@@ -53,7 +54,7 @@ def _print(options: argparse.Namespace, text: str, data: dict[str, Any]) -> None
 
 
 def _load(options: argparse.Namespace) -> Model:
-    from ..io import Model, load_model, load_urdf
+    from ..io import Model, load_mjcf, load_model, load_urdf
 
     path = Path(options.model)
     if not path.exists():
@@ -62,7 +63,9 @@ def _load(options: argparse.Namespace) -> Model:
         raise FileNotFoundError(f"no file {options.model!r}; {hint}.")
     if path.suffix.lower() == ".urdf":
         return Model(load_urdf(path))
-    return load_model(path)
+    if path.suffix.lower() == ".xml":
+        return Model(load_mjcf(path))
+    return load_model(path, allow_code=options.allow_code)
 
 
 def _inputs(model: Model, options: argparse.Namespace, given: Any) -> dict[str, Any] | Any:
@@ -193,13 +196,15 @@ def run(options: argparse.Namespace) -> int:
     """``pliant run``."""
     model = _load(options)
     system = model.compile()
-    if options.output and Path(options.output).suffix not in (".h5", ".hdf5", ".csv"):
-        raise ValueError(f"--output {options.output!r} is not allowed: its ending must be .h5 or .csv.")
+    if options.output and Path(options.output).suffix not in (".h5", ".hdf5", ".csv", ".glb"):
+        raise ValueError(f"--output {options.output!r} is not allowed: its ending must be .h5, .csv or .glb.")
+    if (options.frame or options.forces) and not (options.output or "").endswith(".csv"):
+        raise ValueError("--frame and --forces are for a table: give -o FILE.csv.")
     _check_targets(options)
     result = _simulated(model, system, options, progress=False if options.quiet or options.json else None)
     lines = [str(result)]
     if options.output:
-        _write_result(result, Path(options.output))
+        _write_result(result, options)
         lines.append(f"wrote {options.output}")
     if options.html:
         result.save_html(options.html)
@@ -230,19 +235,15 @@ def _check_targets(options: argparse.Namespace) -> None:
             check_target(getattr(options, name), field=f"--{name}", attempt=True)
 
 
-def _write_result(result: Result, path: Path) -> None:
-    if path.suffix != ".csv":
-        result.save(path)
-        return
-    import csv
-
-    import numpy as np
-
-    from .._files import replacing
-
-    with replacing(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerow(["t", *result.system.coordinate_names])  # quotes commas in names
-        np.savetxt(file, np.column_stack([result.t, result.q]), delimiter=",")
+def _write_result(result: Result, options: argparse.Namespace) -> None:
+    """By the ending of the file."""
+    kind = Path(options.output).suffix
+    if kind == ".csv":
+        result.save_csv(options.output, options.frame, forces=options.forces)
+    elif kind == ".glb":
+        result.save_gltf(options.output)
+    else:
+        result.save(options.output)
 
 
 def modes(options: argparse.Namespace) -> int:
@@ -428,5 +429,5 @@ def completion(options: argparse.Namespace) -> int:
 
     from .parser import make_parser
 
-    print(shtab.complete(make_parser(), shell=options.shell))
+    print(shtab.complete(make_parser(completing=True), shell=options.shell))
     return OK

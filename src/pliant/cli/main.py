@@ -6,11 +6,14 @@ Exit codes: 0 done; 1 a solver did not succeed (what it had is still written); 2
 
 from __future__ import annotations
 
+import argparse
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from .parser import make_parser
+from .watch import watch
 
 __all__ = ["main"]
 
@@ -22,6 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not hasattr(options, "command"):
         parser.print_help()
         return 2
+    if getattr(options, "watch", False):
+        return watch(Path(options.model), lambda: _run(options))
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a command once; errors become messages."""
     try:
         return int(options.command(options))
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from ..io.starter import STARTERS
 from . import commands
 
 __all__ = ["make_parser"]
@@ -27,9 +28,26 @@ tab completion: eval "$(pliant completion bash)"
 """
 
 
-def _model(parser: argparse.ArgumentParser) -> None:
-    argument: Any = parser.add_argument("model", help="model file: .yaml, .yml or .json; also .urdf")
-    argument.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}  # as shtab.FILE
+_FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}  # as shtab.FILE
+
+
+def _model(parser: argparse.ArgumentParser, *, watched: bool = False) -> None:
+    argument: Any = parser.add_argument("model", help="model file: .yaml, .yml or .json; also .urdf, or .xml of MuJoCo")
+    argument.complete = _FILE
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="import the Python functions that the file names; only for files that you trust",
+    )
+    if watched:
+        parser.add_argument("--watch", action="store_true", help="run again whenever the file is saved, until Ctrl-C")
+
+
+def _kinds() -> str:
+    """The starters, each with what its first line says."""
+    width = max(map(len, STARTERS))
+    first = {name: text.splitlines()[0].lstrip("# ").split(". Units")[0] for name, text in STARTERS.items()}
+    return "\n".join(f"  {name:{width}s}  {line}" for name, line in first.items())
 
 
 def _inputs(parser: argparse.ArgumentParser) -> None:
@@ -62,14 +80,14 @@ def _files_and_machine(add: Add) -> None:
         "new",
         commands.new,
         "write a commented model file to begin with",
-        "  pliant new arm.yaml && pliant studio arm.yaml",
+        f"  pliant new arm.yaml && pliant studio arm.yaml\n\nkinds:\n{_kinds()}",
     )
     sub.add_argument("path", help="file to write, .yaml")
-    sub.add_argument("--kind", default="arm", help="which starter (default arm)")
+    sub.add_argument("--kind", default="arm", help=f"which starter: {', '.join(STARTERS)} (default arm)")
     sub.add_argument("--force", action="store_true", help="overwrite the file if it exists")
 
     sub = add("check", commands.check, "read a model file and say what is in it, or what is wrong and where")
-    _model(sub)
+    _model(sub, watched=True)
 
     sub = add(
         "examples", commands.examples, "list or run the robots of the papers", "  pliant examples run octopus_arm"
@@ -116,9 +134,9 @@ def _computations(add: Add) -> None:
         "statics",
         commands.statics,
         "find the static equilibrium of a model",
-        "  pliant statics arm.yaml -u cable=20 --html arm.html",
+        "  pliant statics arm.yaml -u cable=20 --html arm.html\n  pliant statics arm.yaml --watch    while it is edited",
     )
-    _model(sub)
+    _model(sub, watched=True)
     _inputs(sub)
     sub.add_argument("--html", metavar="FILE", help="write a page that shows it, which works offline")
 
@@ -126,17 +144,30 @@ def _computations(add: Add) -> None:
         "run",
         commands.run,
         "simulate a model",
-        "  pliant run arm.yaml --duration 5 -u 'cable=10*sin(t)**2' -o arm.h5 --html arm.html",
+        "  pliant run arm.yaml --duration 5 -u 'cable=10*sin(t)**2' -o arm.h5 --html arm.html\n"
+        "  pliant run arm.yaml -o arm.csv --frame arm.tip --forces\n  pliant run arm.yaml -o arm.glb    for Blender",
     )
-    _model(sub)
+    _model(sub, watched=True)
     _inputs(sub)
     _start(sub)
-    sub.add_argument("-o", "--output", metavar="FILE", help="write the result: .h5 (everything) or .csv (t and q)")
+    sub.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the result: .h5 (everything), .csv (t, coordinates, inputs, positions of frames) or .glb (glTF, for Blender)",
+    )
+    sub.add_argument(
+        "--frame",
+        action="append",
+        metavar="NAME",
+        help="in a .csv: a frame whose position gets columns, such as arm.tip; repeat for more; all if left out",
+    )
+    sub.add_argument("--forces", action="store_true", help="in a .csv: also forces of joints, loops and contacts")
     sub.add_argument("--html", metavar="FILE", help="write a page that plays the motion, which works offline")
     sub.add_argument("--quiet", action="store_true", help="no progress")
 
     sub = add("modes", commands.modes, "vibration modes of a model about its equilibrium")
-    _model(sub)
+    _model(sub, watched=True)
     _inputs(sub)
     sub.add_argument("-n", "--number", type=int, default=6, help="how many modes (default 6)")
 
@@ -155,8 +186,31 @@ def _computations(add: Add) -> None:
     sub.add_argument("--port", type=int, default=8080, help="port of the page on this machine (default 8080)")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser with all commands; `options.command` is the function to call."""
+def _offer(parser: argparse.ArgumentParser) -> None:
+    """Let a shell complete names: not as choices of the command itself, whose own messages say more."""
+    from .. import gallery, papers
+    from ..solve.methods import METHODS
+
+    offered: dict[tuple[str, str], list[str]] = {
+        ("new", "kind"): list(STARTERS),
+        ("examples", "name"): [example.name for example in gallery.list_examples()],
+        ("papers", "only"): [experiment.key for experiment in papers.experiments()],
+        ("run", "method"): ["auto", *(name for name in METHODS if name != "auto")],
+    }
+    offered["view", "method"] = offered["run", "method"]
+    (groups,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    for name, sub in groups.choices.items():
+        for action in sub._actions:
+            action.choices = offered.get((name, action.dest), action.choices)
+            if action.dest in ("output", "html", "path", "result", "docs", "redraw"):
+                action.complete = _FILE
+
+
+def make_parser(*, completing: bool = False) -> argparse.ArgumentParser:
+    """The parser with all commands; `options.command` is the function to call.
+
+    `completing` adds what a shell can complete: names of examples, kinds, methods and experiments.
+    """
     parser = argparse.ArgumentParser(
         "pliant", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -180,4 +234,6 @@ def make_parser() -> argparse.ArgumentParser:
 
     _files_and_machine(add)
     _computations(add)
+    if completing:
+        _offer(parser)
     return parser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from ..compile.loading import input_names
@@ -13,10 +14,12 @@ from ..model.rods.sections import Material
 from ..model.routing import Along
 from .description import FILE
 from .kinds import Reference
-from .parts import MaterialName, routed
+from .mjcf import load_mjcf
+from .parts import MaterialName, beside, routed
 from .places import FRAME, At
 from .records import Item, Record
 from .source import FAILED, Place, suggestion
+from .urdf import load_urdf
 
 __all__ = ["build"]
 
@@ -52,6 +55,8 @@ class _Builder:
             self.attempt(
                 place, lambda: setattr(self, "robot", Robot(self.robot.name, gravity=self.sections["gravity"]))
             )
+        if "include" in self.sections:
+            self.include(self.sections["include"])
         self.materials: dict[str, Any] = self.sections.get("materials", {})
         self.failed: set[str] = set()  # parts that are wrong: what refers to them is not reported again
         self.done: set[str] = set()
@@ -90,6 +95,25 @@ class _Builder:
         )  # loops first: motors, motions and stops may name one
         for name, item in [*(pair for section in rest for pair in self.group(section)), *loads]:
             self.add(name, item)
+
+    def include(self, values: dict[str, Any]) -> None:
+        """Begin with the robot of another file; its name and gravity are those of this one, if it has them."""
+        place = self.place.child("include")
+        path = Path(beside(place, values["file"]))
+        options: dict[str, Any] = {"limits": values["limits"], "meshes": values["meshes"]}
+        if "gravity" in self.sections:
+            options["gravity"] = self.robot.gravity
+        try:
+            if path.suffix.lower() == ".xml":
+                robot = load_mjcf(path, **options)
+            else:
+                robot = load_urdf(path, base=values["base"], **options)
+        except (OSError, ValueError, TypeError, ImportError) as error:
+            place.child("file").fail(str(error))
+            return
+        if "name" in self.sections:
+            robot.name = self.robot.name
+        self.robot = robot
 
     def check_materials(self) -> None:
         """Note names of materials that do not exist, also of rods that are wrong otherwise."""

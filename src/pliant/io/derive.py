@@ -26,6 +26,7 @@ from ..model.rods.sections import Material
 from ..model.rods.strains import Strains
 from ..model.routing import Along, Table
 from ..solve.methods import METHODS
+from .code import CODE
 from .functions import Function
 from .kinds import Choice, Flag, Kind, ListOf, Name, Number, Numbers, Text, Whichever, Whole
 from .parts import (
@@ -45,10 +46,11 @@ from .parts import (
     SECTION_PARTS,
     STRAINS,
     TERMS,
+    VISUALS,
 )
 from .places import AXIS, FRAME, POSE
 from .records import Parts, Record, is_own
-from .settings import ANY_OF_TIME, MOTIONS, VALUE, Inputs, State
+from .settings import ANY_OF_TIME, FEEDBACK, MOTIONS, VALUE, Events, Inputs, State
 
 __all__ = ["hints_of", "kind_of", "kind_of_annotation"]
 
@@ -104,7 +106,9 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
         "inertia": _DENSITY,
         "damping": _DENSITY,
     },
-    "add_body": {"shape": BODY_SHAPE, "com": _VECTOR, "inertia": Numbers((3,), (3, 3))},
+    "add_body": {"shape": BODY_SHAPE, "com": _VECTOR, "inertia": Numbers((3,), (3, 3)), "visual": VISUALS},
+    "Visual": {"shape": BODY_SHAPE},
+    "UserLaw": {"function": CODE, "derivatives": CODE, "energy": CODE, "scales": Numbers((2,), frozen=True)},
     "add_loop": {"joint": LOOP_JOINT},
     "add_coupling": {"terms": TERMS},
     "add_motor": {"link": _LINK_OR_LOOP},
@@ -123,12 +127,12 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
     "set_fluid": {"current": _VECTOR},
     "simulate": {
         "system": _THIS_ROBOT,
-        "events": "events are Python functions; give them to Model.simulate.",
+        "events": Events(),
         "progress": "it is for a terminal, not for a model; give it to Model.simulate.",
         "checkpoint": _OF_THE_RUN,
         "checkpoint_interval": _OF_THE_RUN,
         "method": Choice(tuple(METHODS)),  # of the package; one's own is a Python function
-        "u": Inputs(Function(variable="t")),
+        "u": Inputs(FEEDBACK),
         "tau": Function((-1,), variable="t"),
         "motion": MOTIONS,
         "start": State("neutral", "statics"),
@@ -146,7 +150,16 @@ EXCEPTIONS: dict[str, dict[str, Kind | str]] = {
 
 # ---------------------------------------------------------------- the rules
 
-_ARRAY = frozenset(get_args(ArrayLike))
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    """What an annotation allows: the members of a union, also those of an alias in it (numpy's are, from 2.5 on)."""
+    annotation = getattr(annotation, "__value__", annotation)
+    if get_origin(annotation) not in (Union, UnionType):
+        return (annotation,)
+    return tuple(dict.fromkeys(entry for option in get_args(annotation) for entry in _options(option)))
+
+
+_ARRAY = frozenset(_options(ArrayLike))
 _ANY_SHAPE = ((), (-1,), (-1, -1))
 
 
@@ -198,8 +211,7 @@ def kind_of_annotation(annotation: Any) -> Kind | None:
         return _noted(base, notes)
     if get_origin(annotation) is Literal:
         return Choice(get_args(annotation))
-    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    types = [option for option in options if option is not NoneType]
+    types = [option for option in _options(annotation) if option is not NoneType]
     if len(types) == 1 and types[0] is not annotation:
         return kind_of_annotation(types[0])
     for cls, kind in _CLASSES.items():

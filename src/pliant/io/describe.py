@@ -15,6 +15,7 @@ from ..model.robot import Robot
 from ..model.rods.laws import UserLaw
 from ..model.rods.sections import Material
 from ..model.routing import Along
+from .code import import_path
 from .description import FAMILIES, FILE, FLUID, NAMED
 from .kinds import WriteError, number
 from .parts import HYDRODYNAMICS, MATERIAL, hydrodynamics_values, routing_values
@@ -114,9 +115,9 @@ def _values(robot: Robot, part: Any, path: str, materials: dict[Material, str]) 
         own = vars(part.content) if isinstance(part.content, Rod) else _body(part.content)
         own = {**own, "material": materials.get(own["material"]) if "material" in own else None}
         laws = own.get("law", ())
-        if any(isinstance(law, UserLaw) for law in laws):
+        if any(isinstance(law, UserLaw) and import_path(law.function) is None for law in laws):
             raise WriteError(
-                f"{path}: its law is a Python function, which cannot be written to a model file. Leave it out, and add the rod in Python."
+                f"{path}: its law is a Python function, which cannot be written to a model file unless it stands at the top of a module that can be imported. Leave it out, and add the rod in Python."
             )
         own["law"] = None if not laws else laws[0] if len(laws) == 1 else list(laws)
     elif isinstance(part, Tendon):
@@ -152,7 +153,7 @@ def _materials(robot: Robot) -> dict[Material, str]:
 def _body(body: Body) -> dict[str, Any]:
     """Shape and inertia as they were given."""
     inertia = body.inertia
-    own: dict[str, Any] = {"shape": body.shape, "density": body.density}
+    own: dict[str, Any] = {"shape": body.shape, "density": body.density, "visual": list(body.visual) or None}
     if inertia is None:
         return own
     own |= {"mass": inertia.mass if body.density is None else None, "com": inertia.com if np.any(inertia.com) else None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from ..model.actuators import Tendon
 from ..model.fluid import Fluid
@@ -45,6 +45,28 @@ STOPS = _added("stop")
 BEARINGS = Variants("bearing", [_added(kind) for kind in _BEARINGS])
 FLUID = Record("fluid", [Robot.set_fluid, Fluid], make=None)
 
+
+def _include(
+    file: str, *, base: Literal["fixed", "free"] = "fixed", limits: bool = True, meshes: bool = True
+) -> dict[str, Any]:
+    """A robot in another file.
+
+    Parameters
+    ----------
+    file : text
+        Its path from the folder of the model file: .urdf, or .xml of MuJoCo.
+    base : "fixed" or "free"
+        Whether the root of a URDF robot is fixed to the world or floats.
+    limits : bool
+        Whether ranges of joints are kept by stops.
+    meshes : bool
+        Whether its meshes are drawn.
+    """
+    return {"file": file, "base": base, "limits": limits, "meshes": meshes}
+
+
+INCLUDE = Record("include", _include)
+
 NAMED: dict[str, Record | Variants] = {
     "links": LINKS,
     "frames": FRAMES,
@@ -62,6 +84,7 @@ def _file(
     *,
     name: str = "robot",
     gravity: Annotated[Any, Numbers((3,))] = None,
+    include: Annotated[Any, INCLUDE] = None,
     materials: Annotated[Any, MappingOf(MATERIAL)] = None,
     links: Annotated[Any, MappingOf(LINKS)],
     frames: Annotated[Any, MappingOf(FRAMES)] = None,
@@ -84,6 +107,8 @@ def _file(
         Name of the robot.
     gravity : array (3,)
         Gravity in world axes [m/s²].
+    include : mapping
+        A robot in another file, URDF or MJCF, to which the links of this one are added.
     materials : mapping
         Materials by name, for `material` of rods.
     links : mapping

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CONSTANTS", "FUNCTIONS", "Expression", "constant"]
+__all__ = ["CONSTANTS", "FUNCTIONS", "Expression", "FormulaCompiler", "Node", "constant", "formula_tree"]
 
 Array = NDArray[np.float64]
 Source = str | float | tuple["Source", ...]
@@ -261,8 +261,8 @@ def _compile(source: str | float) -> tuple[Node, str | None]:
     if not isinstance(source, str):
         number = np.float64(source)
         return (lambda _x: number), None
-    tree = _tree(source)
-    compiler = _Compiler(source)
+    tree = formula_tree(source)
+    compiler = FormulaCompiler(source)
     with np.errstate(all="ignore"):
         node, varies = compiler.visit(tree, 0)
     if len(compiler.variables) > 1:
@@ -272,14 +272,14 @@ def _compile(source: str | float) -> tuple[Node, str | None]:
 
 def _parsed(source: str | float) -> tuple[ast.expr, dict[ast.expr, Any]]:
     """The syntax tree of a formula that was compiled before, and the values of its parts without variables."""
-    tree = ast.Constant(source) if not isinstance(source, str) else _tree(source)
-    compiler = _Compiler(str(source))
+    tree = ast.Constant(source) if not isinstance(source, str) else formula_tree(source)
+    compiler = FormulaCompiler(str(source))
     with np.errstate(all="ignore"):
         compiler.visit(tree, 0)
     return tree, compiler.values
 
 
-def _tree(source: str) -> ast.expr:
+def formula_tree(source: str) -> ast.expr:
     """The syntax tree of a formula."""
     if len(source) > _LONGEST:
         raise ValueError(
@@ -300,7 +300,7 @@ def _tree(source: str) -> ast.expr:
         ) from None
 
 
-class _Compiler:
+class FormulaCompiler:
     """Turns the syntax tree of a formula into functions; parts without variables become numbers at once."""
 
     def __init__(self, text: str) -> None:
@@ -309,6 +309,7 @@ class _Compiler:
         self.values: dict[ast.expr, Any] = {}  # of the parts without variables
 
     def fail(self, why: str) -> ValueError:
+        """The error of this formula."""
         return ValueError(f"the formula {_short(self.text)!r} is not allowed: {why}")
 
     def visit(self, tree: ast.expr, depth: int) -> tuple[Node, bool]:
@@ -339,6 +340,7 @@ class _Compiler:
         return (lambda _x: value), False
 
     def number(self, tree: ast.Constant) -> tuple[Node, bool]:
+        """A number."""
         value = tree.value
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.fail(f"{value!r} is not a real number.")
@@ -351,6 +353,7 @@ class _Compiler:
         return (lambda _x: number), False
 
     def name(self, name: str) -> tuple[Node, bool]:
+        """A constant or a variable."""
         if name in CONSTANTS:
             value = np.float64(CONSTANTS[name])
             return (lambda _x: value), False
@@ -386,6 +389,7 @@ class _Compiler:
         )
 
     def call(self, tree: ast.Call) -> tuple[Callable[..., Any], list[ast.expr]]:
+        """A function and its arguments."""
         if not isinstance(tree.func, ast.Name):
             raise self.fail("only functions such as sin(…) can be called.")
         name = tree.func.id

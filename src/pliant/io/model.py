@@ -13,8 +13,11 @@ import numpy as np
 
 from .._files import write_file
 from ..model.robot import Robot
-from ..model.validate import choice
+from ..model.signal import Signal
+from ..model.validate import choice, flag
+from ..solve.drive import State
 from ..solve.equilibrium import Equilibrium
+from ..solve.methods import MARCHING
 from ..solve.result import Result
 from ..solve.simulate import simulate
 from ..solve.statics import solve_statics
@@ -22,6 +25,7 @@ from ..system import System
 from .build import build
 from .describe import describe
 from .source import Document, Place, check_tree, load_text, parse
+from .state_formulas import StateFormula
 
 __all__ = ["Model", "dump_model", "load_model", "save_model"]
 
@@ -98,12 +102,22 @@ class Model:
         else:
             settings["start"] = _coordinates(system, settings.get("start"), "q")
         settings["velocity"] = _coordinates(system, settings.get("velocity"), "v")
+        _bind_feedback(system, settings)
+        if isinstance(settings.get("events"), Mapping):
+            settings["events"] = [event.bound(system, name) for name, event in settings["events"].items()]
         return simulate(system, settings.pop("duration"), **settings)
 
     def _start(self, system: System, settings: Mapping[str, Any]) -> Equilibrium:
         t0 = settings.get("t0") or 0.0
         own: dict[str, Any] = {}
         if "u" not in self.statics_settings and settings.get("u") is not None:
+            given = settings["u"] if isinstance(settings["u"], Mapping) else {}
+            fed = [name for name, value in given.items() if isinstance(value, StateFormula)]
+            if fed:
+                raise ValueError(
+                    f"start = 'statics': the input {fed[0]!r} is feedback, so the equilibrium does not know it. Give its value there in the section "
+                    "statics, u."
+                )
             own["u"] = _at(settings["u"], t0)
         if "motion" not in self.statics_settings and settings.get("motion") is not None:
             own["motion"] = settings["motion"] if t0 == 0.0 else {k: _at(v, t0) for k, v in settings["motion"].items()}
@@ -131,22 +145,42 @@ def _at(value: Any, t: float) -> Any:
     return position(t) if callable(position) else position
 
 
+def _bind_feedback(system: System, settings: dict[str, Any]) -> None:
+    """Make one function of (t, state) of inputs among which there are formulas of the state."""
+    given = settings.get("u")
+    if not isinstance(given, Mapping) or not any(isinstance(value, StateFormula) for value in given.values()):
+        return
+    bound = {name: value.bound(system) for name, value in given.items() if isinstance(value, StateFormula)}
+
+    def inputs(t: float, state: State) -> dict[str, Any]:
+        return {
+            name: bound[name](state) if name in bound else value(t) if callable(value) else value
+            for name, value in given.items()
+        }
+
+    settings["u"] = inputs
+    kinks = [t for value in given.values() if isinstance(value, Signal) for t in value.t]
+    if kinks and settings.get("method", "auto") in ("auto", *MARCHING):  # which a function does not tell
+        settings["breaks"] = sorted({*settings.get("breaks", ()), *kinks})
+
+
 def _coordinates(system: System, given: Any, which: Literal["q", "v"]) -> Any:
-    """A start from a word, or from numbers by link; anything else as it is."""
+    """A start from a word, or from poses and numbers by link; anything else as it is."""
     if given is None or (isinstance(given, str) and given == "neutral"):
         return None
     if isinstance(given, str):
         raise ValueError(f"start = {given!r} is not allowed: give neutral, statics (of a simulation), or coordinates.")
     if not isinstance(given, Mapping):
         return given
-    out = system.neutral() if which == "q" else np.zeros(system.nv)
+    if which == "q":
+        return system.configuration(given)
+    out = np.zeros(system.nv)
     for link, values in given.items():
-        place = system.q_slice(link) if which == "q" else system.v_slice(link)
+        place = system.v_slice(link)
         numbers = np.atleast_1d(np.asarray(values, dtype=float))
         if numbers.shape != (place.stop - place.start,):
-            field = "start" if which == "q" else "velocity"
             raise ValueError(
-                f"{field}.{link} has {len(numbers)} numbers, but link {link!r} has {place.stop - place.start} coordinates."
+                f"velocity.{link} has {len(numbers)} numbers, but link {link!r} has {place.stop - place.start} coordinates."
             )
         out[place] = numbers
     return out
@@ -155,13 +189,16 @@ def _coordinates(system: System, given: Any, which: Literal["q", "v"]) -> Any:
 # ---------------------------------------------------------------- files
 
 
-def load_model(source: str | Path | Mapping[str, Any]) -> Model:
+def load_model(source: str | Path | Mapping[str, Any], *, allow_code: bool = False) -> Model:
     """Read a model from a YAML or JSON file.
 
     Parameters
     ----------
     source : path, text or dict
         A file, the text of one, or its content as nested dictionaries.
+    allow_code : bool
+        Whether Python functions that the file names by their import path, ``module:function`` (laws of rods), are imported, from its own folder first. That runs
+        their modules: allow it only for files and folders that you trust. Without it a file can run nothing.
 
     Returns
     -------
@@ -187,6 +224,7 @@ def load_model(source: str | Path | Mapping[str, Any]) -> Model:
     else:
         text, name, is_json = load_text(source)
         place = parse(text, name, is_json=is_json)
+    place.document.allow_code = flag("allow_code", allow_code)
     return Model(*build(place))
 
 

@@ -5,19 +5,21 @@ Joints, shapes, sections, bases and flows are found through their base classes; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from ..model.bearings import Characteristic
 from ..model.fluid import Flow, Hydrodynamics
 from ..model.joints import Fixed, Joint, Restraint
+from ..model.pose import Pose
 from ..model.rods.basis import Basis, Custom, Legendre
-from ..model.rods.laws import Law, Rubber, UserLaw
+from ..model.rods.laws import Law, Rubber
 from ..model.rods.sections import Composite, Material, Part, Section
 from ..model.rods.strains import STRAIN_NAMES, Strains
 from ..model.routing import Along, HelixOffset, helical_routing
-from ..model.shapes import HalfSpace, HeightField, Shape
+from ..model.shapes import HalfSpace, HeightField, Mesh, Shape, Visual
 from .expressions import Expression
 from .functions import Function
 from .kinds import Kind, ListOf, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
@@ -45,7 +47,9 @@ __all__ = [
     "SECTION_PARTS",
     "STRAINS",
     "TERMS",
+    "VISUALS",
     "MaterialName",
+    "beside",
     "hydrodynamics_values",
     "routed",
     "routing_values",
@@ -111,8 +115,117 @@ PART_SECTION = Parts(Section, only=lambda cls: cls is not Composite)
 PART_MATERIAL = Whichever(_NamedMaterial(), MATERIAL, _is_text, lambda value: False, MATERIAL_OR_NAME.wanted)
 SECTION_PARTS = ListOf(_PART)
 
-BODY_SHAPE = Parts(Shape, only=lambda cls: cls not in (HalfSpace, HeightField))  # which have no end
-OBSTACLE_SHAPE = Parts(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
+
+def beside(place: Place, file: str) -> str:
+    """The path of a file that a model file names: from the folder of the model, if it is not absolute."""
+    home = Path(place.document.name)
+    return str(home.parent / file) if home.suffix and not Path(file).is_absolute() else file
+
+
+class _Shapes(Parts):
+    """Shapes; a mesh may be in a file of its own, ``{type: Mesh, file: hand.stl, scale: 1e-3}``."""
+
+    def read(self, place: Place) -> Any:
+        if not (place.is_mapping and place.value.get("type") == "Mesh" and "file" in place.value):
+            return super().read(place)
+        found = _MESH_FILE.read(
+            Place({k: v for k, v in place.value.items() if k != "type"}, place.document, place.path)
+        )
+        return FAILED if found is FAILED else _opened(place, lambda: found(lambda file: beside(place, file)))
+
+
+def _mesh_file(file: str, *, scale: float = 1.0, rounding: float = 0.0) -> Any:
+    """A mesh in a file.
+
+    Parameters
+    ----------
+    file : text
+        Its path, from the folder of the model file.
+    scale : float
+        Metres per unit of the file.
+    rounding : float
+        By which the surface lies outside of the triangles [m].
+    """
+    return lambda where: Mesh.from_file(where(file), scale=scale, rounding=rounding)
+
+
+def _opened(place: Place, make: Callable[[], Any]) -> Any:
+    """What a file of a mesh gives; a problem of the model file if it cannot be read."""
+    try:
+        return make()
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        return (
+            place.child("file").fail(str(error))
+            if place.is_mapping and "file" in place.value
+            else place.fail(str(error))
+        )
+
+
+_MESH_FILE = Record("MeshFile", _mesh_file)
+BODY_SHAPE = _Shapes(Shape, only=lambda cls: cls not in (HalfSpace, HeightField))  # which have no end
+OBSTACLE_SHAPE = _Shapes(Shape, what="shape of an obstacle", only=lambda cls: cls.distance is not Shape.distance)  # type: ignore[attr-defined]
+
+
+def _visual(
+    file: str | None = None,
+    shape: Annotated[Any, BODY_SHAPE] = None,
+    pose: Pose | None = None,
+    scale: float = 1.0,
+    color: Annotated[Any, Numbers((3,))] = None,
+) -> Any:
+    """See `Visual`."""
+    return {"file": file, "shape": shape, "pose": Pose() if pose is None else pose, "scale": scale, "color": color}
+
+
+class _VisualKind(Kind):
+    """Something to be drawn: a file, or a mapping."""
+
+    wanted = (
+        "a mesh file, or a mapping such as {file: hand.stl, scale: 1e-3, pose: [0, 0, 0.1], color: [0.8, 0.3, 0.2]}"
+    )
+    record = Record("Visual", [_visual, Visual])
+
+    def inner(self) -> Iterable[Kind]:
+        return [self.record]
+
+    def read(self, place: Place) -> Any:
+        if isinstance(place.value, str):
+            return _opened(place, lambda: Visual(file=beside(place, place.value)))
+        found = self.record.read(place) if place.is_mapping else self.wrong(place)
+        if found is FAILED:
+            return FAILED
+        if found["file"] is not None:
+            found["file"] = beside(place, found["file"])
+        return _opened(place, lambda: Visual(**found))
+
+    def write(self, value: Visual, path: str) -> Any:
+        return self.record.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [{"type": "string", "minLength": 1}, self.record.schema(defs)]}
+
+
+class _Visuals(Kind):
+    """One or several of them."""
+
+    wanted = f"{_VisualKind.wanted}, or a list of them"
+    _one = _VisualKind()
+    _list = ListOf(_one)
+
+    def inner(self) -> Iterable[Kind]:
+        return [self._one]
+
+    def read(self, place: Place) -> Any:
+        return self._list.read(place) if place.is_list else self._one.read(place)
+
+    def write(self, value: Any, path: str) -> Any:
+        return self._one.write(value[0], path) if len(value) == 1 else self._list.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [self._one.schema(defs), self._list.schema(defs)]}
+
+
+VISUALS = _Visuals()
 
 JOINT = Parts(Joint, only=lambda cls: not cls.closes_only, neutral=Fixed())  # type: ignore[attr-defined]
 LOOP_JOINT = Parts(
@@ -146,7 +259,7 @@ TERMS = _Terms()  # the coordinates that a coupling ties together
 
 # ---------------------------------------------------------------- laws of rods
 
-_LAW = Parts(Law, what="law", only=lambda cls: cls not in (Rubber, UserLaw))  # a base, and functions
+_LAW = Parts(Law, what="law", only=lambda cls: cls is not Rubber)  # a base
 LAW = Whichever(
     ListOf(_LAW),
     _LAW,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,23 @@ from ..solve.statics import solve_statics
 from .expressions import Expression
 from .functions import Function
 from .kinds import Kind, MappingOf, Numbers, Schema, Whichever, WriteError
-from .places import AXIS
+from .places import AXIS, POSE
 from .records import Record
 from .source import FAILED, Place
+from .state_formulas import EventFormula, StateFormula, is_state_formula
 
-__all__ = ["ANY_OF_TIME", "MOTIONS", "SIMULATION", "STATICS", "VALUE", "Inputs", "PoseFormula", "State"]
+__all__ = [
+    "ANY_OF_TIME",
+    "FEEDBACK",
+    "MOTIONS",
+    "SIMULATION",
+    "STATICS",
+    "VALUE",
+    "Events",
+    "Inputs",
+    "PoseFormula",
+    "State",
+]
 
 _OF_TIME = Function(variable="t")
 ANY_OF_TIME = Function((), (-1,), (-1, -1), variable="t")
@@ -124,14 +137,22 @@ _MOTION = Whichever(
 )
 
 
+def _is_pose(place: Place) -> bool:
+    """Whether a value is a pose that is more than a position."""
+    return place.is_mapping or (place.is_list and any(not isinstance(x, (int, float, str)) for x in place.value))
+
+
 class State(Kind):
-    """Coordinates: words, a list, or lists by link."""
+    """Coordinates: words, a list, or by link: numbers, and poses where there are words."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
         named = "".join(f"{word}, " for word in words)
-        self.wanted = f"{named}a list of all coordinates, or a mapping from links to theirs"
-        self._by_link = MappingOf(Numbers((), (-1,)))
+        numbers = Numbers((), (-1,))
+        poses = Whichever(POSE, numbers, _is_pose, lambda value: isinstance(value, Pose))
+        theirs = "their coordinates or poses" if words else "theirs"
+        self.wanted = f"{named}a list of all coordinates, or a mapping from links to {theirs}"
+        self._by_link = MappingOf(poses if words else numbers)
 
     def read(self, place: Place) -> Any:
         if isinstance(place.value, str):
@@ -149,6 +170,79 @@ class State(Kind):
     def schema(self, defs: Schema) -> Schema:
         words = [{"enum": list(self.words)}] if self.words else []
         return {"anyOf": [*words, Numbers((-1,)).schema(defs), self._by_link.schema(defs)]}
+
+
+class _StateFormulaKind(Kind):
+    """A formula of the state."""
+
+    wanted = "a formula of t and the state, such as 5 - 2*v('elbow.angle')"
+
+    def read(self, place: Place) -> Any:
+        try:
+            return StateFormula(str(place.value))
+        except ValueError as error:
+            return place.fail(str(error))
+
+    def write(self, value: StateFormula, path: str) -> Any:
+        return value.source
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"type": "string", "minLength": 1}
+
+
+_OF_STATE = _StateFormulaKind()
+FEEDBACK = Whichever(
+    _OF_STATE,
+    _OF_TIME,
+    lambda place: is_state_formula(place.value),
+    lambda value: isinstance(value, StateFormula),
+    f"{_OF_TIME.wanted}, or {_OF_STATE.wanted}",
+)
+
+
+class _Event(Kind):
+    """A formula whose roots are events, alone or with what happens there."""
+
+    wanted = "a formula of the state such as z('arm.tip') + 0.1, or {formula: …, terminal: true, direction: -1}"
+    record = Record("Event", EventFormula)
+
+    def inner(self) -> Iterable[Kind]:
+        return [self.record]
+
+    def read(self, place: Place) -> Any:
+        if place.is_mapping:
+            return self.record.read(place)
+        if not isinstance(place.value, str):
+            return self.wrong(place)
+        try:
+            return EventFormula(str(place.value))
+        except ValueError as error:
+            return place.fail(str(error))
+
+    def write(self, value: Any, path: str) -> Any:
+        if not isinstance(value, EventFormula):
+            raise WriteError(
+                f"{path} is a Python function, which cannot be written to a model file. Give a pl.io.EventFormula."
+            )
+        return self.record.write(value, path)
+
+    def schema(self, defs: Schema) -> Schema:
+        return {"anyOf": [{"type": "string", "minLength": 1}, self.record.schema(defs)]}
+
+
+class Events(MappingOf):
+    """Events by name."""
+
+    def __init__(self) -> None:
+        super().__init__(_Event())
+        self.wanted = "a mapping from names to formulas of the state"
+
+    def write(self, value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            raise WriteError(
+                f"{path} are Python functions, which cannot be written to a model file. Give pl.io.EventFormula by name."
+            )
+        return super().write(value, path)
 
 
 class Inputs(MappingOf):

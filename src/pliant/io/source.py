@@ -74,6 +74,7 @@ class Document:
     name: str
     problems: list[Problem] = field(default_factory=list)
     materials: Place | None = None
+    allow_code: bool = False  # whether import paths of Python functions are followed
 
     def check(self) -> None:
         """Raise everything that was found."""

@@ -11,22 +11,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from ..model.links import Body
 from ..model.pose import Pose
 from ..model.robot import Robot
-from ..model.shapes import Box, Cylinder, Inertia, Shape, Sphere
+from ..model.shapes import Box, Cylinder, Inertia, Shape, Sphere, Visual
 from ..model.validate import choice, shown
 from .source import ModelFileError, Problem
 
-__all__ = ["ImportedRobot", "UrdfJoint", "load_urdf", "read_urdf"]
+__all__ = ["ImportedRobot", "UrdfJoint", "add_stops", "check_xml", "load_urdf", "read_urdf", "wrong"]
 
 Array = NDArray[np.float64]
+_BOUNDED = ("revolute", "prismatic")
 _SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
 _SAME = 1e-6  # m: how far the centre of a shape may be from the centre of mass
 
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """What a URDF file says about a joint besides its place; pliant does not enforce limits.
+    """What a URDF or MJCF file says about a joint besides its place.
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ class UrdfJoint:
 
 @dataclass(frozen=True)
 class ImportedRobot:
-    """A robot from a URDF file and what else the file says.
+    """A robot from a URDF or MJCF file and what else the file says.
 
     Attributes
     ----------
@@ -67,7 +69,12 @@ class ImportedRobot:
 
 
 def load_urdf(
-    path: str | Path, *, base: Literal["fixed", "free"] = "fixed", gravity: ArrayLike = (0.0, 0.0, -9.81)
+    path: str | Path,
+    *,
+    base: Literal["fixed", "free"] = "fixed",
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    limits: bool = True,
+    meshes: bool = True,
 ) -> Robot:
     """Make a robot from a URDF file: rigid bodies with the names of the file; rods can then be added to it.
 
@@ -78,6 +85,11 @@ def load_urdf(
         Whether the root link is fixed to the world or floats. A root named "world" is the world itself.
     gravity : array (3,)
         [m/s²].
+    limits : bool
+        Whether ranges of joints are kept by stops (`Robot.add_stop`), named after the joint with ``_stop`` at its end. Their stiffness lets the largest effort of the file, or the
+        weight of the robot at its own size if there is none, go 0.01 rad or 1 mm too far; ``robot.stops`` can be changed.
+    meshes : bool
+        Whether meshes of the file are drawn (`Visual`); those that are not found are noted.
 
     Returns
     -------
@@ -102,19 +114,24 @@ def load_urdf(
     >>> robot = load_urdf("arm.urdf")  # doctest: +SKIP
     >>> robot.add_rod("finger", parent="tool0", ...)  # doctest: +SKIP
     """
-    return read_urdf(path, base=base, gravity=gravity).robot
+    return read_urdf(path, base=base, gravity=gravity, limits=limits, meshes=meshes).robot
 
 
 def read_urdf(
-    path: str | Path, *, base: Literal["fixed", "free"] = "fixed", gravity: ArrayLike = (0.0, 0.0, -9.81)
+    path: str | Path,
+    *,
+    base: Literal["fixed", "free"] = "fixed",
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    limits: bool = True,
+    meshes: bool = True,
 ) -> ImportedRobot:
     """Read a URDF file, with the limits of its joints and notes on what was left out; see `load_urdf`."""
     choice("base", base, ("fixed", "free"))
     parsed = _parse(Path(path))
     try:
-        return _Importer(parsed, base, gravity).run()
+        return _Importer(parsed, base, gravity, limits, Path(path).parent if meshes else None).run()
     except (TypeError, ValueError) as error:
-        raise _wrong(Path(path), str(error)) from None
+        raise wrong(Path(path), str(error)) from None
 
 
 def _parse(path: Path) -> Any:
@@ -124,28 +141,27 @@ def _parse(path: Path) -> Any:
         raise ImportError("reading URDF needs yourdfpy: pip install 'pliant[urdf]'.") from None
     if not path.is_file():
         raise FileNotFoundError(f"there is no URDF file {str(path)!r}.")
-    _check_xml(path)
+    check_xml(path)
     try:
         loaded = yourdfpy.URDF.load(str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False)
     except Exception as error:  # the parser raises whatever its parts raise
-        raise _wrong(path, f"not a readable URDF file: {error}") from None
+        raise wrong(path, f"not a readable URDF file: {error}") from None
     return loaded.robot
 
 
-def _wrong(path: Path, message: str, *at: int) -> ModelFileError:
+def wrong(path: Path, message: str, *at: int) -> ModelFileError:
+    """An error of a file."""
     return ModelFileError(str(path), [Problem("", message, *at)])
 
 
-def _check_xml(path: Path) -> None:
-    """Error unless the file is complete XML of a robot; the parser of URDF repairs what is cut off, and opens entities."""
+def check_xml(path: Path, root: str = "robot", kind: str = "a URDF file") -> None:
+    """Error unless the file is complete XML with this root; parsers repair what is cut off, and open entities."""
     from xml.parsers import expat
 
     tags: list[str] = []
 
     def refuse(*_declaration: object) -> None:
-        raise _wrong(
-            path, "a URDF file has no document type or entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1
-        )
+        raise wrong(path, f"{kind} has no document type or entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1)
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
@@ -154,16 +170,16 @@ def _check_xml(path: Path) -> None:
         parser.Parse(path.read_bytes(), True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
-        raise _wrong(path, f"not complete XML: {what}. Was the file cut off?", error.lineno, error.offset + 1) from None
-    if tags[0] != "robot":
-        raise _wrong(path, f"not a URDF file: its root is <{shown(tags[0])[1:-1]}>, but <robot> is needed.")
+        raise wrong(path, f"not complete XML: {what}. Was the file cut off?", error.lineno, error.offset + 1) from None
+    if tags[0] != root:
+        raise wrong(path, f"not {kind}: its root is <{shown(tags[0])[1:-1]}>, but <{root}> is needed.")
 
 
 class _Importer:
     """Turns parsed links and joints into bodies, parents first."""
 
-    def __init__(self, parsed: Any, base: str, gravity: ArrayLike) -> None:
-        self.parsed, self.base = parsed, base
+    def __init__(self, parsed: Any, base: str, gravity: ArrayLike, limits: bool, folder: Path | None) -> None:
+        self.parsed, self.base, self.limits, self.folder = parsed, base, limits, folder
         self.robot = Robot(parsed.name or "robot", gravity=gravity)
         self.joints: dict[str, UrdfJoint] = {}
         self.notes: list[str] = []
@@ -221,6 +237,11 @@ class _Importer:
         for joint in self.parsed.joints:
             if joint.mimic is not None and joint.type != "fixed":
                 self.couple(joint)
+        if self.limits:
+            ranges = {
+                self.name(n): (j.link, j.lower, j.upper, j.effort) for n, j in self.joints.items() if j.kind in _BOUNDED
+            }
+            add_stops(self.robot, ranges)
         return ImportedRobot(self.robot, self.joints, tuple(self.notes))
 
     def couple(self, joint: Any) -> None:
@@ -273,8 +294,47 @@ class _Importer:
         if name != link.name:
             self.notes.append(f"link {link.name!r} is named {name!r}: '.' and '@' have a meaning of their own")
         inertia = self.inertia(link)
-        shape = self.shape(link, inertia)
-        self.robot.add_body(name, parent=parent, joint=joint, offset=offset, inertia=inertia, shape=shape)
+        shape, visual = self.shape(link, inertia), self.visuals(link)
+        if shape is not None and not any(v.file for v in visual):
+            visual = []  # the shape is what is drawn
+        options: dict[str, Any] = {"inertia": inertia, "shape": shape, "visual": visual}
+        self.robot.add_body(name, parent=parent, joint=joint, offset=offset, **options)
+
+    def visuals(self, link: Any) -> list[Visual]:
+        """Meshes and shapes to be drawn."""
+        out = []
+        for part in link.visuals if self.folder is not None else ():
+            pose, geometry = _pose(part.origin), part.geometry
+            color = None
+            if part.material is not None and part.material.color is not None:
+                color = np.clip(np.asarray(part.material.color.rgba, dtype=float)[:3], 0.0, 1.0)
+            if geometry is None:
+                continue
+            if geometry.mesh is None:
+                own = _primitive(geometry, np.eye(3))
+                out += [] if own is None else [Visual(shape=own, pose=pose, color=color)]
+                continue
+            file, scale = self.found(geometry.mesh.filename), geometry.mesh.scale
+            factor = np.unique(np.ones(1) if scale is None else np.atleast_1d(np.asarray(scale, dtype=float)))
+            if file is None or len(factor) > 1 or factor[0] <= 0:
+                why = "was not found" if file is None else "has different scales along its axes"
+                self.notes.append(f"link {link.name!r}: the visual mesh {geometry.mesh.filename!r} {why}")
+                continue
+            try:
+                out.append(Visual(file=str(file), pose=pose, scale=float(factor[0]), color=color))
+            except (OSError, ValueError, ImportError) as error:
+                self.notes.append(f"link {link.name!r}: a visual mesh was left out: {error}")
+        return out
+
+    def found(self, name: str) -> Path | None:
+        """The file of a mesh: beside the URDF file, or below one of the folders above it (``package://``)."""
+        assert self.folder is not None
+        inner = name.partition("://")[2] if "://" in name else name
+        tried = [self.folder / inner]
+        if name.startswith("package://"):
+            tried += [above / inner for above in self.folder.resolve().parents]
+            tried += [above / inner.partition("/")[2] for above in (self.folder, *self.folder.resolve().parents)]
+        return next((path for path in tried if path.is_file()), None)
 
     def inertia(self, link: Any) -> Inertia | None:
         """Inertia in the link's frame; None without mass."""
@@ -292,7 +352,8 @@ class _Importer:
 
     def shape(self, link: Any, inertia: Inertia | None) -> Shape | None:
         """A primitive that sits at the centre of mass along the body's axes, if the link has just one."""
-        for parts, word in ((link.visuals, "visual"), (link.collisions, "collision")):
+        unread = [(link.collisions, "collision")] + ([(link.visuals, "visual")] if self.folder is None else [])
+        for parts, word in unread:
             if any(part.geometry is not None and part.geometry.mesh is not None for part in parts):
                 self.notes.append(f"link {link.name!r}: a {word} mesh was left out")
         if inertia is None:
@@ -310,6 +371,23 @@ class _Importer:
         """A note on something that changes the motion."""
         self.notes.append(note)
         warnings.warn(f"URDF: {note}.", UserWarning, stacklevel=5)
+
+
+def add_stops(robot: Robot, ranges: dict[str, tuple[str, float | None, float | None, float | None]]) -> None:
+    """Stops at the ends of ranges: by the name of a joint its link, lower and upper end, and largest effort, each None if it is not known."""
+    bodies = [link.content for link in robot.links if isinstance(link.content, Body)]
+    mass = sum(body.inertia.mass for body in bodies if body.inertia is not None)
+    reach = max([0.1, *(float(np.linalg.norm(link.offset.translation)) for link in robot.links)]) * 3
+    weight = max(mass, 1e-3) * max(float(np.linalg.norm(robot.gravity)), 1.0)
+    for name, (link, lower, upper, effort) in ranges.items():
+        low, high = (-np.inf if lower is None else lower), (np.inf if upper is None else upper)
+        if low >= high or (lower is None and upper is None):  # 0, 0 is what is written where nobody thought of a range
+            continue
+        sliding = robot.link(link).joint.dof_units == ("m",)
+        load = effort if effort else weight * (1.0 if sliding else reach)
+        robot.add_stop(
+            f"{name}_stop", link, lower=low, upper=high, stiffness=load / (1e-3 if sliding else 1e-2), dissipation=0.5
+        )
 
 
 def _pose(origin: Any) -> Pose:

@@ -90,6 +90,8 @@ def start_rows(system: System, start: Any, count: Count) -> Array:
     """Coordinates to start from, (m, nq) or (1, nq)."""
     if isinstance(start, Equilibrium):
         start = start.q
+    elif isinstance(start, Mapping):
+        start = system.configuration(start)
     elif hasattr(start, "fields") and "q" in getattr(start, "fields", ()):  # what a batch of statics has found
         start = start["q"][:]
     return rows("start", start, (system.nq,), count, system.neutral())

@@ -17,7 +17,7 @@ from .rods.laws import Law, as_laws
 from .rods.quadrature import default_points, merge_points
 from .rods.sections import Material, Section, damping_density, inertia_density, stiffness_density
 from .rods.strains import STRAIN_NAMES, Strains
-from .shapes import Inertia, Shape
+from .shapes import Inertia, Shape, Visual
 from .validate import LARGEST, choice, finite, flag, integer, interval, positive, reals
 
 __all__ = ["Body", "Density", "Frame", "Link", "ReferenceStrain", "Rod", "constant_strain", "helix"]
@@ -304,7 +304,7 @@ class Rod:
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body: its inertia and, for drawing and contact, its shape.
+    """A rigid body: its inertia and, for drawing and contact, its shape; `visual` is drawn in place of it.
 
     `uniform` says that the inertia follows from the shape and a mass, or from the shape and `density` [kg/m³].
     """
@@ -313,6 +313,7 @@ class Body:
     shape: Shape | None = None
     density: float | None = field(default=None, compare=False)
     uniform: bool = field(default=False, compare=False)
+    visual: tuple[Visual, ...] = field(default=(), compare=False)
 
     @property
     def shape_origin(self) -> NDArray[np.float64]:
@@ -333,7 +334,7 @@ class Body:
             name: value,
         }
         del given["mass" if self.density is not None else "density"]
-        return Body(Inertia.of(**given), given["shape"], given.get("density"), uniform=True)
+        return Body(Inertia.of(**given), given["shape"], given.get("density"), uniform=True, visual=self.visual)
 
 
 @dataclass(frozen=True)

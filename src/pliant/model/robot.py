@@ -35,7 +35,7 @@ from .pose import PoseLike, as_pose
 from .rods.laws import Law
 from .rods.sections import Material, Section
 from .rods.strains import STRAIN_NAMES, Strains
-from .shapes import Inertia, Shape
+from .shapes import Inertia, Shape, Visual, as_visuals
 from .surroundings import (
     add_contact,
     add_dipole,
@@ -253,6 +253,7 @@ class Robot:
         density: float | None = None,
         com: ArrayLike | None = None,
         inertia: ArrayLike | Inertia | None = None,
+        visual: Visual | Shape | str | Path | Sequence[Visual | Shape | str | Path] | None = None,
     ) -> Link:
         """Add a rigid body.
 
@@ -272,6 +273,8 @@ class Robot:
             Centre of mass in the body frame [m].
         inertia : array (3, 3) or (3,), or Inertia, optional
             Rotational inertia about the centre of mass in body axes [kg m²]. A body with nothing given is massless.
+        visual : Visual, mesh file or shape, or several, optional
+            What is drawn in place of the shape, in the body frame; see `Visual`.
 
         Returns
         -------
@@ -291,7 +294,7 @@ class Robot:
         """
         try:
             found = _body_inertia(shape, mass, density, com, inertia)
-            body = Body(found, shape, density, uniform=shape is not None and inertia is None)
+            body = Body(found, shape, density, shape is not None and inertia is None, as_visuals(visual))
         except (TypeError, ValueError) as error:
             raise type(error)(f"body {name!r}: {error}") from None
         return self._add(name, body, parent, joint, offset, offset_after)
@@ -534,6 +537,12 @@ class Robot:
         closing = list(closing_text(self))
         lines += ["closed by", *(f"   {line}" for line in closing)] if closing else []
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A picture, the parts and the tree, for notebooks."""
+        from ..viz.notebook import robot_html
+
+        return robot_html(self)
 
     def __repr__(self) -> str:
         """A one-line summary."""

@@ -79,7 +79,7 @@ def damped_flow(
     >>> bool(abs(system.pose("beam.tip", flow.rests[-1])[:3, 3] - exact).max() < 1e-4)
     True
     """
-    K, zero = system.stiffness_matrix, np.zeros(system.nv)
+    K, zero = system.stiffness_matrix(), np.zeros(system.nv)
 
     def slope(k: int, q: Array) -> Array:
         return np.asarray(np.linalg.solve(mu * K, -system.residual(q, zero, zero, inputs[k])), dtype=np.float64)
@@ -118,7 +118,7 @@ def projected_flow(
     start : array (nq,), optional
         Where to begin; neutral if left out.
     """
-    K, zero = system.stiffness_matrix, np.zeros(system.nv)
+    K, zero = system.stiffness_matrix(), np.zeros(system.nv)
     D = mu * K
     kp = 1e2 * np.array([20, 20, 20, 1, 1, 1]) if gain is None else np.asarray(gain, dtype=float)
 

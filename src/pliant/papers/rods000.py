@@ -87,7 +87,7 @@ def snapshots(quick: bool) -> Outcome:
         system.name: simulate(system, 10.0, u=fly.kick, output=0.1, rtol=1e-6, atol=1e-7, max_step=0.1)
         for system in (fly.soft(), fly.stiff())
     }
-    momentum = float(np.linalg.norm(flights["soft flying rod"].momenta()[0][-1]))
+    momentum = float(np.linalg.norm(flights["soft flying rod"].momenta().linear[-1]))
     values = {
         "energy kept, soft cantilever": Measured(swing.energy_error(runs["soft"])),
         "energy kept, stiff cantilever": Measured(swing.energy_error(runs["stiff"])),
@@ -118,7 +118,9 @@ def _fastest(system: System) -> float:
     """Largest frequency of the straight rod [rad/s]."""
     return float(
         np.sqrt(
-            np.linalg.eigvals(np.linalg.solve(system.mass_matrix(system.neutral()), system.stiffness_matrix)).real.max()
+            np.linalg.eigvals(
+                np.linalg.solve(system.mass_matrix(system.neutral()), system.stiffness_matrix())
+            ).real.max()
         )
     )
 

@@ -85,7 +85,7 @@ def hilbert(quick: bool) -> Outcome:
     beam = gallery.load("tip_moment")
     system, n = beam.build(order=4), 5
     rows = [system.dof_names.index(f"beam.bending_z[{k}]") for k in range(n)]
-    K = system.stiffness_matrix[np.ix_(rows, rows)] / beam.EI
+    K = system.stiffness_matrix()[np.ix_(rows, rows)] / beam.EI
     H = 1.0 / (np.arange(n)[:, None] + np.arange(n)[None] + 1)
     load = system.actuation_matrix(system.neutral())[rows, 0] / beam.AXIS[2]
     q = solve_statics(system, {"moment": 1.0}).q[rows] * beam.EI / beam.AXIS[2]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
 from ..model.validate import choice
-from ..system import Axes, Contacts, Given, System
+from ..system import Axes, Contacts, FrameLike, Given, System
 from ..system.contacts import find_contacts
 from ..system.reactions import link_number, reactions
 from .stability import Stability
@@ -117,6 +117,54 @@ class Equilibrium:
             )
         return self.system
 
+    # ------------------------------------------------------------ questions
+
+    def pose(self, frame: FrameLike) -> Array:
+        """Pose of a frame in the world, (4, 4).
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+        >>> robot = pl.Robot("arm")
+        >>> arm = robot.add_rod(
+        ...     "arm", length=0.4, section=pl.Circle(0.015), material=silicone,
+        ...     strains=pl.Strains.kirchhoff(3),
+        ... )
+        >>> rest = pl.solve_statics(robot.compile())
+        >>> rest.pose("arm.tip").shape
+        (4, 4)
+        >>> print(f"{1000 * rest.position(arm.tip)[2]:.0f} mm")
+        -291 mm
+        """
+        return self._known_system().pose(frame, self.q)
+
+    def position(self, frame: FrameLike) -> Array:
+        """Position of a frame in the world [m], (3,)."""
+        return self.pose(frame)[:3, 3]
+
+    @property
+    def positions(self) -> dict[str, Array]:
+        """Positions [m] of every named frame: bodies, bases and tips of rods, and frames that were added."""
+        system = self._known_system()
+        rods = {link.name for link in system.robot.links if link.is_rod}
+        return {name: self.position(name) for name in system.frames if name not in rods}
+
+    def strain(self, rod: str | Link, X: ArrayLike | int = 50) -> Array:
+        """Strain along a rod, (m, 6) [rad/m, –]; see `System.strain`."""
+        return self._known_system().strain(rod, self.q, X)
+
+    def stress(self, rod: str | Link, X: ArrayLike | int = 50) -> Array:
+        """Elastic internal wrench along a rod, (m, 6) [N m, N]; see `System.stress`."""
+        return self._known_system().stress(rod, self.q, X)
+
+    @property
+    def energy(self) -> float:
+        """Potential energy [J]: of gravity and buoyancy, and elastic."""
+        system = self._known_system()
+        memory = self.memory if len(self.memory) else None
+        return system.gravitational_energy(self.q) + system.elastic_energy(self.q, self.u, memory=memory)
+
     @property
     def contacts(self) -> Contacts:
         """Where the robot touches something, and with which forces; see `System.contacts`."""
@@ -158,3 +206,24 @@ class Equilibrium:
         from ..viz.drawing import plot_shape
 
         return plot_shape(self._known_system(), self.q, **options)
+
+    def plot_strains(self, strain: str, rod: str | Link | None = None, **options: Any) -> Any:
+        """Plot a strain along a rod (the only one if left out); see `pliant.viz.plots.plot_strain`."""
+        from ..viz.plots import plot_strain
+
+        return plot_strain(self._known_system(), self.q, strain, rod, **options)
+
+    def save_gltf(self, path: str | Path, *, stations: int | None = None) -> Path:
+        """Write the shape to a .glb file for Blender and other programs; see `Result.save_gltf`."""
+        from ..viz.geometry import build_scene
+        from ..viz.gltf import write_gltf
+        from ..viz.recording import record
+
+        scene = build_scene(self._known_system(), stations=stations)
+        return write_gltf(record(scene, self.q, u=self.u), path)
+
+    def _repr_html_(self) -> str:
+        """A picture and the main facts, for notebooks."""
+        from ..viz.notebook import equilibrium_html
+
+        return equilibrium_html(self)

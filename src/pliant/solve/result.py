@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
 from ..model.validate import choice, finite
-from ..system import Axes, Contacts, FrameLike, Given, System, needs_system, numbers
+from ..system import Axes, Contacts, FrameLike, Given, Momentum, System, needs_system, numbers
 from ..system.contacts import find_contacts
 from ..system.dynamics import residual
 from ..system.reactions import link_number, reactions
@@ -22,6 +22,7 @@ from .drive import State
 from .exchange import contact_variables, reaction_variables, unit_coordinates
 from .interpolate import between
 from .law_balance import LawBalance
+from .table import columns_of, write_csv
 
 if TYPE_CHECKING:
     from ..viz.live import Viewer
@@ -233,10 +234,10 @@ class Result:
         found = [find_contacts(self.system, q, v, 0.0, at.given(k)) for k, (q, v) in enumerate(zip(at.q, at.v))]
         return found if t is None or np.ndim(t) else found[0]
 
-    def momenta(self) -> tuple[Array, Array]:
-        """Linear and angular momentum (about the world's origin) at every time, each (nt, 3)."""
+    def momenta(self) -> Momentum:
+        """Angular momentum about the world's origin and linear momentum at every time, each (nt, 3); by name or in this order."""
         pairs = [self.system.momentum(q, v) for q, v in zip(self.q, self.v)]
-        return np.array([p.linear for p in pairs]), np.array([p.angular for p in pairs])
+        return Momentum(*(np.array(part).reshape(len(pairs), 3) for part in zip(*pairs)))
 
     def reactions(self, axes: Axes = "joint") -> Array:
         """Wrenches [moment; force] that all links get through their joints at every time, (nt, links, 6) [N m, N].
@@ -302,7 +303,7 @@ class Result:
         dissipated, and what changes of active strains do is part of the input work.
         """
         system = self.system
-        D = system.damping_matrix
+        D = system.damping_matrix()
         dissipation = np.einsum("ti,ij,tj->t", self.v, D, self.v)
         power = np.empty(len(self.t))
         laws = LawBalance(self)
@@ -476,6 +477,101 @@ class Result:
             coords=unit_coordinates(self),
             attrs={"system": s.name, "method": self.method, "message": self.message},
         )
+
+    def to_dataframe(
+        self,
+        frames: Iterable[FrameLike] | FrameLike | None = None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
+    ) -> Any:
+        """As a pandas DataFrame with a row for each time (needs pandas).
+
+        Parameters
+        ----------
+        frames : frames, optional
+            Whose positions get columns, such as ``["arm.tip", "arm@0.5"]``; every named frame if left out, none if empty.
+        velocities : bool
+            Also velocities.
+        forces : bool
+            Also wrenches of all joints and loops (in the axes of the joint), tensions of elastic tendons and the sums of contact forces (world axes).
+
+        Returns
+        -------
+        DataFrame
+            Its index is t [s]. Columns are named as coordinates and inputs, others as ``"arm.tip: position x"``, ``"arm: moment y"``; their units
+            are in ``attrs["units"]``.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> robot = pl.Robot("pendulum")
+        >>> rod = robot.add_body(
+        ...     "rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0)
+        ... )
+        >>> end = robot.add_frame("end", rod, offset=(0.5, 0, 0))
+        >>> run = pl.simulate(robot.compile(), 0.2, output=0.1)
+        >>> table = run.to_dataframe(["end"])
+        >>> list(table.columns), table.attrs["units"]["rod.angle"]
+        (['rod.angle', 'end: position x', 'end: position y', 'end: position z'], 'rad')
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_dataframe needs pandas: pip install 'pliant[io]'") from None
+        columns = columns_of(self, frames, velocities=velocities, forces=forces)
+        index = pd.Index(self.t, name="t")
+        table = pd.DataFrame({name: column.values for name, column in columns.items()}, index=index)
+        table.attrs["units"] = {"t": "s", **{name: column.unit for name, column in columns.items()}}
+        return table
+
+    def save_csv(
+        self,
+        path: str | os.PathLike[str],
+        frames: Iterable[FrameLike] | FrameLike | None = None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
+    ) -> Path:
+        """Write a table to a CSV file: t, coordinates, inputs, positions of frames, and what else `to_dataframe` has; SI units.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1, output=0.05)
+        >>> run.save_csv("arm.csv", ["arm.tip"], forces=True)  # doctest: +SKIP
+        """
+        return write_csv(path, self.t, columns_of(self, frames, velocities=velocities, forces=forces))
+
+    def save_gltf(self, path: str | Path, *, fps: float = 60.0, frames: int = 600, stations: int | None = None) -> Path:
+        """Write the motion to a .glb file (binary glTF 2.0), which Blender, browsers and game engines play.
+
+        Bodies and obstacles are nodes that move; rods and tendons are skins on the stations along them, so that the file has the shape of
+        every picture exactly, and nearly between. Metres and seconds; up is the direction against gravity.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends with .glb.
+        fps, frames, stations
+            As of `save_html`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1)
+        >>> run.save_gltf("arm.glb")  # doctest: +SKIP
+        """
+        from ..viz.gltf import write_gltf
+        from ..viz.recording import record_result
+
+        return write_gltf(record_result(self, fps=fps, frames=frames, stations=stations), path)
+
+    def _repr_html_(self) -> str:
+        """A picture and the main facts, for notebooks."""
+        from ..viz.notebook import result_html
+
+        return result_html(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an HDF5 file (needs h5py).

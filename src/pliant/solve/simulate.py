@@ -96,8 +96,9 @@ def simulate(
         With loops and an α-method: after each step also make the velocity obey the constraints.
     baumgarte : float, optional
         With loops and an ODE method: time T_B [s] over which a drift of the closure is damped out, 0.02 if left out.
-    start : array (nq,), Equilibrium, Result or State, optional
-        Initial configuration; a Result is continued from its last state, a State (`Stepper.state`) from there. Neutral if left out.
+    start : array (nq,), dict, Equilibrium, Result or State, optional
+        Initial configuration; a Result is continued from its last state, a State (`Stepper.state`) from there. A dictionary places links that float by their pose and
+        sets joints, as in `System.configuration`: ``start={"body": pl.translate(0, 0, 1)}``. Neutral if left out.
     velocity : array (nv,), optional
         Initial velocity; zero if left out (or that of the Result).
     t0 : float, optional
@@ -282,12 +283,14 @@ def initial_state(
         q, v, t = system.check_q(last.q).copy(), system.check_v("v", last.v).copy(), float(last.t)
     elif isinstance(start, State):
         q, v, t = system.check_q(start.q).copy(), system.check_v("v", start.v).copy(), float(start.t)
+    elif isinstance(start, Mapping):
+        q = system.configuration(start)
     elif start is not None:
         try:
             q = system.check_q(start).copy()
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"start must be an Equilibrium, a Result, a State, or coordinates (nq,): {error}"
+                f"start must be an Equilibrium, a Result, a State, coordinates (nq,), or a dictionary by link: {error}"
             ) from None
     if velocity is not None:
         v = system.check_v("velocity", velocity).copy()

@@ -55,7 +55,7 @@ def solve_statics(
     *,
     tau: ArrayLike | None = None,
     motion: Mapping[str, Any] | None = None,
-    start: ArrayLike | Equilibrium | Result | None = None,
+    start: ArrayLike | Mapping[str, Any] | Equilibrium | Result | None = None,
     tolerance: float = 1e-10,
     iterations: int = 60,
     radius: float = 3.0,
@@ -74,8 +74,8 @@ def solve_statics(
     motion : dict, optional
         Values of prescribed joints and lengths of tendons of prescribed length, by name (functions are taken at t = 0).
         What is not given stays as it starts.
-    start : array (nq,), Equilibrium or Result, optional
-        Where to start; the neutral configuration if left out. Contacts that touch there stick, with what they remember of an Equilibrium or of the end of
+    start : array (nq,), dict, Equilibrium or Result, optional
+        Where to start; the neutral configuration if left out. A dictionary places links by name, as in `System.configuration`. Contacts that touch there stick, with what they remember of an Equilibrium or of the end of
         a Result; friction grows with the displacement since. What comes to touch on the way does so without friction.
     tolerance : float
         Largest `Equilibrium.residual` (dimensionless).
@@ -188,6 +188,8 @@ def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
         start = start.q
     if isinstance(start, Result):
         start = system.check_q(start.last.q)
+    if isinstance(start, Mapping):
+        start = system.configuration(start)
     try:
         q = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
@@ -195,8 +197,8 @@ def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
     if q.shape != (system.nq,) or isinstance(start, str) or np.iscomplexobj(start):
         what = f"an array of shape {q.shape}" if isinstance(start, np.ndarray) else f"{start!r:.60}"
         raise TypeError(
-            f"start = {what} is not allowed: give the coordinates ({system.nq} numbers, nq of {system.name!r}) or an "
-            "Equilibrium. From a motion: start=run.q[-1]."
+            f"start = {what} is not allowed: give the coordinates ({system.nq} numbers, nq of {system.name!r}), a dictionary "
+            "by link, or an Equilibrium. From a motion: start=run.q[-1]."
         )
     return system.inputs(u), q
 

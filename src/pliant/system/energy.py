@@ -15,10 +15,10 @@ __all__ = ["Momentum", "Totals", "buoyancy_energy", "totals"]
 
 
 class Momentum(NamedTuple):
-    """Linear [kg m/s] and angular [kg m²/s] momentum in world axes."""
+    """Angular [kg m²/s] and linear [kg m/s] momentum in world axes, in the order of twists and wrenches; each (3,), or (nt, 3) over time."""
 
-    linear: Array
     angular: Array
+    linear: Array
 
 
 class Totals(NamedTuple):

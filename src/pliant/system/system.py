@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from .dynamics import Algorithm, ConstrainedMotion, ForwardDerivatives, InverseD
 from .energy import Momentum
 from .gas import GasState
 from .laws import stress_of_law
+from .placing import configuration
 from .reactions import Axes
 from .spatial import Companion, RodSteps, SpatialError, spatial_error, steps_of
 
@@ -71,7 +72,35 @@ class System(Core):
     >>> pendulum = robot.compile()
     """
 
+    def _repr_html_(self) -> str:
+        """A picture, the main facts and the tree, for notebooks."""
+        from ..viz.notebook import system_html
+
+        return system_html(self)
+
     # ------------------------------------------------------------ where things are and how they move
+
+    def configuration(self, placed: Mapping[str, Any] | None = None) -> Array:
+        """Coordinates q (nq,) with some links where they are wanted and everything else neutral.
+
+        Parameters
+        ----------
+        placed : dict, optional
+            By the name of a link: its pose in the world if its joint is free (`Pose`, 4×4 matrix, or a position (3,) [m]; of a rod that of
+            its base), its orientation if it is spherical (the rotation of a pose counts, or a 3×3 matrix), otherwise the coordinates of its joint
+            [rad, m]; or of any link all its coordinates. By the name of a coordinate: its value. Solvers take the same dictionary as `start`.
+
+        Examples
+        --------
+        >>> flying = pl.Robot("drone")
+        >>> hull = flying.add_body("hull", joint=pl.Free(), shape=pl.Box(0.2, 0.2, 0.05), mass=1.2)
+        >>> flap = flying.add_body("flap", parent=hull, joint=pl.Revolute("y"), shape=pl.Box(0.1, 0.1, 0.01), mass=0.1)
+        >>> drone = flying.compile()
+        >>> q = drone.configuration({"hull": pl.translate(0, 0, 1) @ pl.rotate("z", np.pi / 2), "flap": 0.3})
+        >>> print(drone.pose("hull", q)[:3, 3], q[7])
+        [0. 0. 1.] 0.3
+        """
+        return configuration(self, placed)
 
     def pose(self, frame: FrameLike, q: ArrayLike) -> Array:
         """Pose of a frame in the world, 4×4.
@@ -202,15 +231,15 @@ class System(Core):
         """Fused tangent ∂ID/∂q + α ∂ID/∂v + β M, one matrix (nv, nv) at a third of the cost of three."""
         return dynamics.tangent(self, q, v, a, alpha, beta)
 
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        """Mass matrix M(q) (nv, nv), by composite bodies.
+    def mass_matrix(self, q: ArrayLike | None = None) -> Array:
+        """Mass matrix M(q) (nv, nv), by composite bodies; in the neutral configuration if q is left out.
 
         Examples
         --------
         >>> print(pendulum.mass_matrix([0.0]).round(6))  # m (l² + h²)/12 + m (l/2)²
         [[0.02501]]
         """
-        return dynamics.mass_matrix(self, q)
+        return dynamics.mass_matrix(self, self.neutral() if q is None else q)
 
     def bias_forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """ID(q, v, 0): Coriolis and gravity terms, shape (nv,)."""
@@ -224,14 +253,27 @@ class System(Core):
         """Coriolis and centrifugal terms ID(q, v, 0) − ID(q, 0, 0), shape (nv,)."""
         return self.bias_forces(q, v) - self.gravity_forces(q)
 
-    @property
-    def stiffness_matrix(self) -> Array:
-        """Constant stiffness K (nv, nv) of rods and scalar joints; other springs, and rods with a law, are in `elastic_tangent` alone."""
-        return self._assembly.resistance.matrix(self._assembly.resistance.stiffness)
+    def stiffness_matrix(self, q: ArrayLike | None = None) -> Array:
+        """Elastic stiffness K(q) = ∂(elastic forces)/∂q (nv, nv) of rods and joints; in the neutral configuration if q is left out.
 
-    @property
-    def damping_matrix(self) -> Array:
-        """Constant damping D (nv, nv)."""
+        Exact, and constant unless a spherical or free joint has a spring or a rod has a law. What loads and gravity add is in `residual_tangent`; the
+        inputs and memory of laws are arguments of `elastic_tangent`.
+
+        Examples
+        --------
+        >>> K, D = system.stiffness_matrix(), system.damping_matrix()
+        >>> print((D[4, 4] / K[4, 4]).round(12))  # of bending: 3 viscosity / young, in s
+        0.03
+        """
+        return dynamics.elastic(self, self.neutral() if q is None else q, None, None, tangent=True)[2]
+
+    def damping_matrix(self, q: ArrayLike | None = None) -> Array:
+        """Damping D(q) = ∂(damping forces)/∂v (nv, nv) of rods and joints, which is constant.
+
+        It takes q so that it is asked like `mass_matrix` and `stiffness_matrix`. What laws of rods, water, friction and contact dissipate is in `residual_tangent`.
+        """
+        if q is not None:
+            self.check_q(q)
         return self._assembly.resistance.matrix(self._assembly.resistance.damping)
 
     def elastic_forces(self, q: ArrayLike, u: Inputs = None, *, memory: ArrayLike | None = None) -> Array:
@@ -443,12 +485,15 @@ class System(Core):
         return total.moment / total.mass
 
     def momentum(self, q: ArrayLike, v: ArrayLike, *, about: Literal["origin", "com"] = "origin") -> Momentum:
-        """Linear and angular momentum in world axes, the latter about the world's origin or the centre of mass."""
+        """Angular and linear momentum in world axes, the former about the world's origin or the centre of mass.
+
+        In the order of twists and wrenches, angular before linear: ``np.concatenate(momentum)`` pairs with a twist in world axes at the origin.
+        """
         choice("about", about, ("origin", "com"))
         total = energy.totals(self, q, v)
         if about == "com":
-            return Momentum(total.linear, total.angular - np.cross(total.moment / total.mass, total.linear))
-        return Momentum(total.linear, total.angular)
+            return Momentum(total.angular - np.cross(total.moment / total.mass, total.linear), total.linear)
+        return Momentum(total.angular, total.linear)
 
     # ------------------------------------------------------------ tendons, inputs, loops, contacts
 

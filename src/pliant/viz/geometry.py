@@ -227,6 +227,9 @@ class _Builder:
         for k, name in enumerate(self.bodies, start=1):
             body = self.robot.link(name).content
             assert isinstance(body, Body)
+            if body.visual:
+                out += self._visuals(k, name, body)
+                continue
             if body.shape is None:
                 mesh = self._skeleton(name, mark)
             else:
@@ -256,6 +259,20 @@ class _Builder:
                 meshes = [band.moved(ring.matrix) for ring, _turns in source.circles()]
             for mesh in meshes or [Sphere(1.2 * mark).mesh(around=16)]:
                 out.append(Solid(name, "load", pose, mesh.moved(offset), FORCE, 0.6))
+        return out
+
+    @staticmethod
+    def _visuals(pose: int, name: str, body: Body) -> list[Solid]:
+        """What is drawn in place of a body's shape, a solid for each colour."""
+        colors: dict[Color, list[Triangles]] = {}
+        for visual in body.visual:
+            colors.setdefault(visual.rgb or BODY, []).append(visual.triangles)
+        out = []
+        for n, (color, meshes) in enumerate(colors.items()):
+            first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
+            faces = np.vstack([mesh.faces + at for mesh, at in zip(meshes, first)])
+            whole = Triangles(np.vstack([mesh.vertices for mesh in meshes]), faces)
+            out.append(Solid(name if n == 0 else f"{name} ({n + 1})", "body", pose, whole, color))
         return out
 
     def _skeleton(self, name: str, mark: float) -> Triangles:
@@ -426,9 +443,10 @@ def _size(system: System, X: dict[str, Array], bodies: tuple[str, ...]) -> float
     points += [system.pose(name, q)[None, :3, 3] for name in bodies]
     side = float(np.ptp(np.vstack(points), axis=0).max()) if points else 0.0
     for name in bodies:
-        shape = getattr(system.robot.link(name).content, "shape", None)
-        if shape is not None:
-            side = max(side, float(np.ptp(shape.mesh().vertices, axis=0).max()))
+        body = system.robot.link(name).content
+        assert isinstance(body, Body)
+        meshes = [visual.triangles for visual in body.visual] or ([body.shape.mesh()] if body.shape else [])
+        side = max([side, *(float(np.ptp(mesh.vertices, axis=0).max()) for mesh in meshes)])
     return max([side, *(system.rod_length(name) for name in X)]) or 1.0
 
 

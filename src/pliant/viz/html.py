@@ -22,6 +22,7 @@ from .names import script_json
 from .recording import FIELDS, Recording
 
 __all__ = [
+    "continuous",
     "decode_html",
     "encode",
     "field_range",
@@ -85,7 +86,7 @@ def quaternions(R: Array) -> Array:
     return out / np.linalg.norm(out, axis=-1, keepdims=True)
 
 
-def _continuous(q: Array) -> Array:
+def continuous(q: Array) -> Array:
     """Quaternions over time (T, N, 4) with signs chosen so that neighbours are near."""
     flips = np.sign(np.einsum("tni,tni->tn", q[1:], q[:-1]))
     signs = np.cumprod(np.where(flips < 0, -1.0, 1.0), axis=0)
@@ -184,7 +185,7 @@ def encode(recording: Recording) -> tuple[dict[str, Any], str]:
     rows = len(recording.t)
     block.add("t", recording.t, "f4")
     block.add("position", np.round((positions - base) / step), "u2", rows=rows)
-    turns = _continuous(quaternions(recording.poses[:, :, :3, :3]))
+    turns = continuous(quaternions(recording.poses[:, :, :3, :3]))
     block.add("turn", np.round(32767 * turns), "i2", rows=rows)
     _add_shapes(block, scene)
     tension = np.abs(recording.tension)

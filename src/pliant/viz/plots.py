@@ -28,6 +28,7 @@ __all__ = [
     "plot_multipliers",
     "plot_prescribed_forces",
     "plot_reactions",
+    "plot_strain",
     "plot_strains",
     "plot_tip",
     "plot_trajectory",
@@ -184,6 +185,20 @@ def plot_strains(
                 ax.get_figure().colorbar(mappable, ax=ax, label="t [s]", pad=0.02).outline.set_visible(False)
             else:
                 legend(ax)
+    return ax
+
+
+def plot_strain(
+    system: System, q: ArrayLike, strain: str, rod: str | Link | None = None, *, points: int = 60, ax: Any = None
+) -> Any:
+    """Plot a strain along a rod in one configuration; see `plot_strains`."""
+    choice("strain", strain, STRAIN_NAMES)
+    name, k = _rod(system, rod), STRAIN_NAMES.index(strain)
+    X = np.linspace(0, 1, points)
+    with axes(ax) as ax:
+        ax.plot(X, system.strain(name, q, X)[:, k])
+        ax.set(xlabel=f"X of {plot_text(name)} [–]", ylabel=_with_unit(strain.replace("_", " "), STRAIN_UNITS[k]))
+        ax.margins(x=0)
     return ax
 
 

@@ -46,6 +46,11 @@ class Scene:
             content = link.content
             if isinstance(content, Rod):
                 new = self._tube(link.name, content, q)
+            elif isinstance(content, Body) and content.visual:
+                g = self.system.pose(link.name, q)
+                meshes = [visual.triangles for visual in content.visual]
+                corners = np.concatenate([mesh.vertices[mesh.faces[:, [0, 1, 2, 2]]] for mesh in meshes])
+                new = g[:3, 3] + corners @ g[:3, :3].T
             elif isinstance(content, Body) and content.shape is not None:
                 g = self.system.pose(link.name, q)
                 new = g[:3, 3] + (_faces(content.shape, View(20, 6)) + content.shape_origin) @ g[:3, :3].T
@@ -97,7 +102,7 @@ class Scene:
         frames += [frame for loop in self.robot.loops.values() for frame in (loop.a, loop.b)]
         out = {}
         for link in self.robot.links:
-            if isinstance(link.content, Body) and link.content.shape is None:
+            if isinstance(link.content, Body) and link.content.shape is None and not link.content.visual:
                 g = self.system.pose(link.name, q)
                 ends = [g[:3, 3] + g[:3, :3] @ f.offset.translation for f in frames if f.link == link.name]
                 out[link.name] = np.array([p for end in ends for p in (g[:3, 3], end)] or [g[:3, 3]])

@@ -107,7 +107,7 @@ def _writer(path: Path, fps: int) -> tuple[dict[str, Any], Any]:
         program = shutil.which("ffmpeg") or ""
     if not program:
         raise RuntimeError(
-            f"a {path.suffix} video needs ffmpeg, which was not found: pip install imageio-ffmpeg, or install ffmpeg; "
+            f"a {path.suffix} video needs ffmpeg, which was not found: pip install 'pliant[video]' (imageio-ffmpeg), or install ffmpeg; "
             "a .gif needs neither."
         )
     quality = ["-pix_fmt", "yuv420p", "-crf", "20"]

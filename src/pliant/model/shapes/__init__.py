@@ -14,6 +14,7 @@ from .inertia import Inertia
 from .mesh import Mesh
 from .sphere import Sphere
 from .surface import Sheet, Triangles, View, ball_sheet, box_sheets, revolved, tube_sheets
+from .visual import Visual, as_visuals
 
 __all__ = [
     "SHAPES",
@@ -33,6 +34,8 @@ __all__ = [
     "Sphere",
     "Triangles",
     "View",
+    "Visual",
+    "as_visuals",
     "ball_sheet",
     "box_sheets",
     "inertia_of_moments",

@@ -1,4 +1,4 @@
-"""Triangles from STL and OBJ files."""
+"""Triangles from STL and OBJ files, and from others through trimesh."""
 
 from __future__ import annotations
 
@@ -10,22 +10,43 @@ from numpy.typing import NDArray
 __all__ = ["read_triangles"]
 
 Found = tuple[NDArray[np.float64], NDArray[np.int64]]
+_OTHERS = (".glb", ".gltf", ".ply", ".dae", ".off", ".3mf")
 _HEADER = 84  # bytes before the triangles of a binary STL file
 _RECORD = np.dtype([("normal", "<f4", 3), ("corner", "<f4", (3, 3)), ("colour", "<u2")])
 
 
 def read_triangles(path: Path) -> Found:
-    """Vertices (V, 3) and faces (F, 3) of an STL (text or binary) or OBJ file, in the unit of the file."""
+    """Vertices (V, 3) and faces (F, 3) of a mesh file, in its unit: STL (text or binary) and OBJ, others through trimesh."""
     kind = path.suffix.lower()
-    if kind not in (".stl", ".obj"):
+    if kind not in (".stl", ".obj", *_OTHERS):
         raise ValueError(
-            f"path = {str(path)!r}: a mesh file must be .stl or .obj. Convert others, for example with trimesh."
+            f"path = {str(path)!r}: a mesh file must be .stl or .obj, or with trimesh one of {', '.join(_OTHERS)}."
         )
-    data = path.read_bytes()
-    vertices, faces = _obj(path, data) if kind == ".obj" else _stl(path, data)
+    if kind in _OTHERS:
+        vertices, faces = _by_trimesh(path)
+    else:
+        data = path.read_bytes()
+        vertices, faces = _obj(path, data) if kind == ".obj" else _stl(path, data)
     if not len(faces):
         raise ValueError(f"path = {str(path)!r} has no triangles.")
     return vertices, faces
+
+
+def _by_trimesh(path: Path) -> Found:
+    """All meshes of a file as one, each where the file has it."""
+    try:
+        import trimesh
+    except ImportError:
+        raise ImportError(
+            f"path = {str(path)!r}: a {path.suffix} file needs trimesh: pip install 'pliant[mesh]'."
+        ) from None
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no mesh file {str(path)!r}.")
+    try:
+        mesh = trimesh.load_scene(path).to_mesh()
+    except Exception as error:  # readers raise whatever their parts raise
+        raise ValueError(f"path = {str(path)!r} cannot be read as a mesh: {error}") from None
+    return np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
 
 
 def _stl(path: Path, data: bytes) -> Found:

@@ -1,0 +1,448 @@
+"""Rigid robots from MJCF files, the format of MuJoCo: bodies, joints, inertias of geoms, motors, couplings and loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..model.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from ..model.pose import Pose, rotate
+from ..model.robot import Robot
+from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Inertia, Mesh, Shape, Sphere, Visual
+from .source import ModelFileError
+from .urdf import ImportedRobot, UrdfJoint, add_stops, check_xml, wrong
+
+__all__ = ["load_mjcf", "read_mjcf"]
+
+Array = NDArray[np.float64]
+Element = ElementTree.Element
+_LEFT_OUT = ("tendon", "contact", "deformable", "extension", "skin")
+
+
+def load_mjcf(path: str | Path, *, gravity: ArrayLike | None = None, limits: bool = True, meshes: bool = True) -> Robot:
+    """Make a robot from the rigid part of an MJCF file; rods can then be added to it.
+
+    Parameters
+    ----------
+    path : path
+    gravity : array (3,), optional
+        [m/s²]; that of the file if left out.
+    limits : bool
+        Whether ranges of joints are kept by stops, as in `load_urdf`.
+    meshes : bool
+        Whether geoms are drawn (`Visual`).
+
+    Returns
+    -------
+    Robot
+        One body for each body, with its name and frame; of a body with several joints the last carries it, massless ones before are called ``name_1``, …. Sites are
+        frames. Inertias are those of ``inertial``, or of the geoms. Actuators ``motor``, ``position`` and ``velocity`` are motors, whose input is that of the joint: a gear is part of their
+        gains, and the torque of a motor is ``gear · ctrl``. ``equality`` of joints, ``connect`` and ``weld`` are couplings and loops.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not complete XML, or what it says makes no robot.
+
+    Notes
+    -----
+    Coordinates are zero where the file has the robot: an angle of MuJoCo less its ``ref``. `read_mjcf` lists what was left out, such as contact, tendons and rotor inertias.
+
+    Examples
+    --------
+    >>> robot = load_mjcf("arm.xml")  # doctest: +SKIP
+    >>> robot.add_rod("finger", parent="hand", ...)  # doctest: +SKIP
+    """
+    return read_mjcf(path, gravity=gravity, limits=limits, meshes=meshes).robot
+
+
+def read_mjcf(
+    path: str | Path, *, gravity: ArrayLike | None = None, limits: bool = True, meshes: bool = True
+) -> ImportedRobot:
+    """Read an MJCF file, with its joints by name and notes on what was left out; see `load_mjcf`."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no MJCF file {str(path)!r}.")
+    check_xml(path, "mujoco", "an MJCF file")
+    try:
+        return _Reader(ElementTree.fromstring(path.read_bytes()), path.parent, gravity, limits, meshes).run()
+    except ModelFileError:
+        raise
+    except (TypeError, ValueError, KeyError, OSError, ImportError) as error:
+        raise wrong(path, str(error.args[0] if isinstance(error, KeyError) else error)) from None
+
+
+def _numbers(text: str | None, default: ArrayLike) -> Array:
+    """Numbers of an attribute; those that are missing at the end are the default's."""
+    out = np.array(default, dtype=float)
+    given = np.array((text or "").split(), dtype=float)
+    if len(given) > len(out):
+        raise ValueError(f"{text!r} has {len(given)} numbers; at most {len(out)} are allowed.")
+    out[: len(given)] = given
+    return out
+
+
+class _Reader:
+    """Turns elements into bodies, parents first."""
+
+    def __init__(self, root: Element, folder: Path, gravity: Any, limits: bool, meshes: bool) -> None:
+        self.root, self.limits, self.meshes = root, limits, meshes
+        self.compiler: dict[str, str] = {}
+        for element in root.findall("compiler"):
+            self.compiler |= element.attrib
+        if root.find(".//include") is not None:
+            raise ValueError("<include> is not read: save the whole model to one file first (mj_saveLastXML).")
+        if self.compiler.get("coordinate", "local") != "local":
+            raise ValueError("compiler coordinate='global' is not read; MuJoCo itself no longer knows it.")
+        told = [_numbers(option.get("gravity"), (0, 0, -9.81)) for option in root.findall("option")]
+        own = told[-1] if told else (0.0, 0.0, -9.81)
+        self.robot = Robot(root.get("model") or "robot", gravity=own if gravity is None else gravity)
+        self.degrees = self.compiler.get("angle", "degree") == "degree"
+        self.mesh_folder = folder / (self.compiler.get("meshdir") or self.compiler.get("assetdir") or "")
+        self.assets = {
+            m.get("name") or Path(m.get("file", "")).stem: m for a in root.findall("asset") for m in a.findall("mesh")
+        }
+        self.defaults: dict[str, dict[str, dict[str, str]]] = {"": {}}
+        for element in root.findall("default"):
+            self._read_defaults(element, {})
+        self.joints: dict[str, UrdfJoint] = {}
+        self.ranges: dict[str, tuple[str, float | None, float | None, float | None]] = {}
+        self.springs: list[tuple[str, str, dict[str, str]]] = []
+        self.notes: list[str] = []
+        self.world: dict[str, Pose] = {"world": Pose()}  # where bodies are in the file
+        self.count = 0
+
+    # ------------------------------------------------------------ defaults and values
+
+    def _read_defaults(self, element: Element, above: dict[str, dict[str, str]]) -> None:
+        own = {tag: dict(values) for tag, values in above.items()}
+        for child in element:
+            if child.tag != "default":
+                own[child.tag] = own.get(child.tag, {}) | child.attrib
+        name = element.get("class", "")
+        self.defaults[name] = own
+        if name == "main" or not above:
+            self.defaults[""] = own if name in ("", "main") else self.defaults[""]
+        for child in element.findall("default"):
+            self._read_defaults(child, own)
+
+    def values(self, element: Element, childclass: str, tag: str | None = None) -> dict[str, str]:
+        """Attributes of an element with those of its class."""
+        name = element.get("class", childclass)
+        if name not in self.defaults:
+            raise ValueError(f"there is no default class {name!r}.")
+        return self.defaults[name].get(tag or element.tag, {}) | element.attrib
+
+    def angle(self, value: float) -> float:
+        """An angle of the file in rad."""
+        return float(np.deg2rad(value)) if self.degrees else float(value)
+
+    def pose(self, values: dict[str, str]) -> Pose:
+        """Position and orientation."""
+        place = _numbers(values.get("pos"), (0, 0, 0))
+        if "quat" in values:
+            q = _numbers(values["quat"], (1, 0, 0, 0))
+            return Pose.from_quaternion(q / np.linalg.norm(q), place)
+        if "axisangle" in values:
+            *axis, angle = _numbers(values["axisangle"], (0, 0, 1, 0))
+            return Pose(place, rotate(axis, self.angle(angle)).rotation)
+        if "euler" in values:
+            turn = Pose()
+            for letter, angle in zip(self.compiler.get("eulerseq", "xyz"), _numbers(values["euler"], (0, 0, 0))):
+                step = rotate(letter.lower(), self.angle(angle))
+                turn = turn @ step if letter.islower() else step @ turn
+            return Pose(place, turn.rotation)
+        if "xyaxes" in values:
+            six = _numbers(values["xyaxes"], (1, 0, 0, 0, 1, 0))
+            x = six[:3] / np.linalg.norm(six[:3])
+            y = six[3:] - (six[3:] @ x) * x
+            y /= np.linalg.norm(y)
+            return Pose(place, np.column_stack([x, y, np.cross(x, y)]))
+        if "zaxis" in values:
+            return Pose(place, _turn_to(_numbers(values["zaxis"], (0, 0, 1))))
+        return Pose(place)
+
+    def name(self, element: Element, kind: str) -> str:
+        """A name without the characters that have a meaning in pliant."""
+        given = element.get("name")
+        if not given:
+            self.count += 1
+            return f"{kind}{self.count}"
+        return "world_" if given == "world" else given.replace(".", "_").replace("@", "_")
+
+    # ------------------------------------------------------------ bodies
+
+    def run(self) -> ImportedRobot:
+        """Everything."""
+        for world in self.root.findall("worldbody"):
+            self.children(world, "world", Pose(), "")
+        if not self.robot.links:
+            raise ValueError("the file has no bodies.")
+        if self.limits:
+            add_stops(self.robot, self.ranges)
+        for name, link, values in self.springs:
+            if float(values.get("frictionloss", 0)):
+                self.robot.add_friction(f"{name}_friction", link, coulomb=float(values["frictionloss"]))
+        for section in self.root.findall("actuator"):
+            for element in section:
+                self.actuator(element)
+        for section in self.root.findall("equality"):
+            for element in section:
+                self.equality(element)
+        lost = [tag for tag in _LEFT_OUT if self.root.find(tag) is not None]
+        self.notes += [f"<{tag}> was left out" for tag in lost]
+        return ImportedRobot(self.robot, self.joints, tuple(self.notes))
+
+    def children(self, element: Element, parent: str, offset: Pose, childclass: str) -> None:
+        """Bodies, sites and frames in an element; `offset` is that of a <frame>."""
+        for child in element:
+            inner = child.get("childclass", childclass)
+            if child.tag == "frame":
+                self.children(child, parent, offset @ self.pose(dict(child.attrib)), inner)
+            elif child.tag == "body":
+                self.body(child, parent, offset, inner)
+            elif child.tag == "site" and child.get("name"):
+                place = offset @ self.pose(self.values(child, inner))
+                name = self.name(child, "site")
+                taken = {link.name for link in self.robot.links} | set(self.robot.frames)
+                self.robot.add_frame(name if name not in taken else f"{name}_site", parent, offset=place)
+            elif child.tag in ("composite", "flexcomp", "replicate", "attach"):
+                self.notes.append(f"<{child.tag}> was left out")
+
+    def body(self, element: Element, parent: str, offset: Pose, childclass: str) -> None:
+        """A body with its joints: one after the other, massless bodies between them."""
+        name = self.name(element, "body")
+        at = offset @ self.pose(dict(element.attrib))
+        self.world[name] = self.world[parent] @ at
+        joints = [child for child in element if child.tag in ("joint", "freejoint")]
+        inertia = self.inertia(element, childclass)
+        visual = self.visuals(element, childclass)
+        before: str | None = None if parent == "world" else parent
+        for k, child in enumerate(joints[:-1]):
+            made, anchor = self.joint(child, f"{name}_{k + 1}", childclass)
+            options: dict[str, Any] = {
+                "parent": before,
+                "joint": made,
+                "offset": at @ anchor,
+                "offset_after": anchor.inverse(),
+            }
+            self.robot.add_body(f"{name}_{k + 1}", **options)
+            before, at = f"{name}_{k + 1}", Pose()
+        made, anchor = self.joint(joints[-1], name, childclass) if joints else (Fixed(), Pose())
+        self.robot.add_body(
+            name, parent=before, joint=made, offset=at @ anchor, offset_after=anchor.inverse(), inertia=inertia, visual=visual
+        )  # fmt: skip
+        self.children(element, name, Pose(), childclass)
+
+    def joint(self, element: Element, link: str, childclass: str) -> tuple[Joint, Pose]:
+        """A joint, and its anchor in the body frame."""
+        free = element.tag == "freejoint"
+        values = dict(element.attrib) if free else self.values(element, childclass)
+        kind = "free" if free else values.get("type", "hinge")
+        name = self.name(element, "joint")
+        anchor = Pose(_numbers(values.get("pos"), (0, 0, 0)))
+        springs: dict[str, Any] = {"damping": float(values.get("damping", 0))}
+        ref, rest, stiffness = (float(values.get(key, 0)) for key in ("ref", "springref", "stiffness"))
+        if stiffness:
+            springs |= {"stiffness": stiffness}
+        if float(values.get("armature", 0)):
+            self.notes.append(f"joint {name!r}: its rotor inertia (armature {values['armature']}) was left out")
+        if kind == "free":
+            self.joints[name] = UrdfJoint(link, kind)
+            return Free(**springs), Pose()
+        if kind == "ball":
+            if "range" in values and values.get("limited", "auto") != "false":
+                self.notes.append(f"joint {name!r}: the range of a ball joint was left out")
+            self.joints[name] = UrdfJoint(link, kind)
+            return Spherical(**springs), anchor
+        axis = _numbers(values.get("axis"), (0, 0, 1))
+        turning = kind == "hinge"
+        ref, rest = (self.angle(x) if turning else x for x in (ref, rest))
+        if stiffness:
+            springs["rest"] = rest - ref
+        if ref:
+            self.notes.append(f"joint {name!r}: its coordinate is that of the file less ref = {ref:g}")
+        limited = values.get("limited", "auto")
+        bounded = limited == "true" or (
+            limited == "auto" and "range" in values and self.compiler.get("autolimits", "true") == "true"
+        )
+        low, high = (self.angle(x) if turning else x for x in _numbers(values.get("range"), (0, 0)).tolist())
+        ends = (low - ref, high - ref) if bounded else (None, None)
+        self.joints[name] = UrdfJoint(link, kind, *ends)
+        if bounded:
+            self.ranges[name] = (link, *ends, None)
+        self.springs.append((name, link, values))
+        return (Revolute if turning else Prismatic)(axis, **springs), anchor
+
+    # ------------------------------------------------------------ geoms
+
+    def geoms(
+        self, element: Element, childclass: str, offset: Pose | None = None
+    ) -> list[tuple[dict[str, str], Shape, Pose]]:
+        """Values, shapes and places of the geoms of a body, also in frames."""
+        out = []
+        for child in element:
+            place = Pose() if offset is None else offset
+            if child.tag == "frame":
+                inner = child.get("childclass", childclass)
+                out += self.geoms(child, inner, place @ self.pose(dict(child.attrib)))
+            elif child.tag == "geom":
+                values = self.values(child, childclass)
+                found = self.shape(values)
+                if found is not None:
+                    out.append((values, found[0], place @ found[1]))
+        return out
+
+    def shape(self, values: dict[str, str]) -> tuple[Shape, Pose] | None:
+        """The shape of a geom and where it is; None for a plane or a height field."""
+        kind = "mesh" if "mesh" in values and "type" not in values else values.get("type", "sphere")
+        size = _numbers(values.get("size"), (0, 0, 0))
+        place = self.pose(values)
+        if "fromto" in values:
+            ends = _numbers(values["fromto"], np.zeros(6))
+            along = ends[3:] - ends[:3]
+            length = float(np.linalg.norm(along))
+            place = Pose((ends[:3] + ends[3:]) / 2, _turn_to(along))
+            size = (
+                np.array([size[0], length / 2, 0.0])
+                if kind in ("capsule", "cylinder")
+                else np.array([size[0], size[0], length / 2])
+            )
+        if kind == "sphere":
+            return Sphere(size[0]), place
+        if kind == "capsule":
+            return Capsule(size[0], 2 * size[1], "z"), place
+        if kind == "cylinder":
+            return Cylinder(size[0], 2 * size[1], "z"), place
+        if kind == "box":
+            return Box(*(2 * size).tolist()), place
+        if kind == "ellipsoid":
+            return Ellipsoid(*size.tolist()), place
+        if kind == "mesh":
+            return self.mesh(values["mesh"]), place
+        return None
+
+    def mesh(self, name: str) -> Mesh:
+        """The mesh of an asset."""
+        if name not in self.assets:
+            raise ValueError(f"there is no mesh asset {name!r}.")
+        asset = self.assets[name]
+        scale = _numbers(asset.get("scale"), (1, 1, 1))
+        if asset.get("file") is None:
+            vertices = _numbers(asset.get("vertex"), np.zeros(len((asset.get("vertex") or "").split()))).reshape(-1, 3)
+            if asset.get("face") is None:
+                raise ValueError(f"mesh asset {name!r} has vertices but no faces.")
+            faces = np.array(asset.get("face", "").split(), dtype=int).reshape(-1, 3)
+            return Mesh(vertices * scale, faces)
+        found = Mesh.from_file(self.mesh_folder / asset.get("file", ""))
+        return Mesh(np.asarray(found.vertices) * scale, found.faces)
+
+    def inertia(self, element: Element, childclass: str) -> Inertia | None:
+        """The inertia of a body: what it says, or that of its geoms."""
+        given = element.find("inertial")
+        how = self.compiler.get("inertiafromgeom", "auto")
+        if given is not None and how != "true":
+            values = dict(given.attrib)
+            full = values.get("fullinertia")
+            if full is not None:
+                xx, yy, zz, xy, xz, yz = _numbers(full, np.zeros(6))
+                own: Any = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            else:
+                own = _numbers(values.get("diaginertia"), (0, 0, 0))
+            return Inertia(float(values["mass"]), (0, 0, 0), own).transformed(self.pose(values))
+        total: Inertia | None = None
+        for values, shape, place in self.geoms(element, childclass) if how != "false" else ():
+            if "mass" in values:
+                if float(values["mass"]) == 0.0:
+                    continue
+                own = Inertia.of(shape, mass=float(values["mass"]), com=shape.centroid)
+            else:
+                density = float(values.get("density", 1000))
+                if density == 0.0:
+                    continue
+                own = Inertia.of(shape, density=density, com=shape.centroid)
+            own = own.transformed(place)
+            total = own if total is None else total + own
+        return total
+
+    def visuals(self, element: Element, childclass: str) -> list[Visual]:
+        """What is drawn."""
+        if not self.meshes:
+            return []
+        out = []
+        for values, shape, place in self.geoms(element, childclass):
+            color = _numbers(values["rgba"], (0.5, 0.5, 0.5, 1))[:3] if "rgba" in values else None
+            out.append(Visual(shape=shape, pose=place, color=color))
+        return out
+
+    # ------------------------------------------------------------ what drives and closes it
+
+    def actuator(self, element: Element) -> None:
+        """A motor or servo on a joint."""
+        values = self.values(element, "")
+        name = self.name(element, "actuator")
+        own = self.joints.get(values.get("joint", ""))
+        if element.tag not in ("motor", "position", "velocity") or own is None or own.kind not in ("hinge", "slide"):
+            self.notes.append(
+                f"actuator {name!r} (<{element.tag}>) was left out: motor, position and velocity on hinges and slides are read"
+            )
+            return
+        gear = float(_numbers(values.get("gear"), (1, 0, 0, 0, 0, 0))[0])
+        options: dict[str, Any] = {}
+        if "forcerange" in values:
+            options["limit"] = abs(gear) * float(np.abs(_numbers(values["forcerange"], (0, 0))).max())
+        if element.tag == "position":
+            kp, kv = float(values.get("kp", 1)), float(values.get("kv", 0))
+            options |= {"control": "position", "kp": kp * gear**2, "kd": kv * gear**2}
+        elif element.tag == "velocity":
+            options |= {"control": "velocity", "kd": float(values.get("kv", 1)) * gear**2}
+        elif "ctrlrange" in values and "limit" not in options and values.get("ctrllimited", "auto") != "false":
+            options["limit"] = abs(gear) * float(np.abs(_numbers(values["ctrlrange"], (0, 0))).max())
+        if gear != 1.0:
+            what = f"gear · ctrl = {gear:g} · ctrl" if element.tag == "motor" else f"ctrl / gear = ctrl / {gear:g}"
+            self.notes.append(f"actuator {name!r}: its input is {what}, at the joint")
+        taken = {link.name for link in self.robot.links} | set(self.robot.frames)
+        self.robot.add_motor(name if name not in taken else f"{name}_motor", own.link, **options)
+
+    def equality(self, element: Element) -> None:
+        """A coupling of joints, or a loop."""
+        name = self.name(element, "equality")
+        values = self.values(element, "")
+        if values.get("active", "true") == "false":
+            return
+        if element.tag == "joint":
+            coefficients = _numbers(values.get("polycoef"), (0, 1, 0, 0, 0))
+            one, two = self.joints[values["joint1"]], self.joints.get(values.get("joint2", ""))
+            if np.any(coefficients[2:]):
+                self.notes.append(f"equality {name!r}: a coupling that is not linear was left out")
+                return
+            terms = {one.link: 1.0} | (
+                {two.link: -float(coefficients[1])} if two is not None and coefficients[1] else {}
+            )
+            self.robot.add_coupling(name, terms, offset=float(coefficients[0]))
+        elif element.tag in ("connect", "weld") and "body1" in values:
+            first, second = (values.get(key, "world").replace(".", "_").replace("@", "_") for key in ("body1", "body2"))
+            anchor = Pose(_numbers(values.get("anchor"), (0, 0, 0)))
+            if element.tag == "weld" and "relpose" in values:
+                self.notes.append(
+                    f"equality {name!r}: relpose was left out; the bodies are welded as they are in the file"
+                )
+            there = self.world[second].inverse() @ self.world[first] @ anchor
+            ends = [self.robot.resolve(body).at(place) for body, place in ((first, anchor), (second, there))]
+            self.robot.add_loop(name, *ends, joint=Spherical() if element.tag == "connect" else Fixed())
+        else:
+            self.notes.append(f"equality {name!r} (<{element.tag}>) was left out")
+
+
+def _turn_to(direction: Array) -> Array:
+    """The smallest rotation that brings z to a direction."""
+    z = direction / np.linalg.norm(direction)
+    axis = np.cross([0.0, 0.0, 1.0], z)
+    size = float(np.linalg.norm(axis))
+    if size < 1e-12:
+        return np.eye(3) if z[2] > 0 else rotate("x", np.pi).rotation
+    return rotate(axis, float(np.arctan2(size, z[2]))).rotation
