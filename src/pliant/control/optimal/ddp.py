@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +17,18 @@ from ...kernels.riccati import sweep
 from .expansion import Expansion, couples, empty, expand
 from .problem import Problem
 
-__all__ = ["Options", "Solution", "Solver"]
+__all__ = ["Options", "Policy", "Solution", "Solver"]
 
 Array = NDArray[np.float64]
 LOOSE, TIGHT = 1e-7, 1e-11  # tolerances of Newton's iteration: while inputs still change, and near the end
 NEAR = 1e-3  # relative slope from which on it is tight
 LEAST, LARGEST, FASTER = 1e-3, 1e12, 2.0  # damping: below the least it is none; how much faster it changes each time
 AT_BOUND = 1e-9  # of the largest input: what is nearer to a bound is at it
+SETTLED = 1e3  # times the square of the tolerance, of the cost: what a step would win by less is little
 ROUNDING = 1e-14  # of the cost: what a step would win by less cannot be seen
 PAIRS, SLOW = 12, 0.3  # changes of the gradient that are remembered; rate of convergence from which on they are used
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # that are tried
+LONGER, STRETCHES = 0.8, 6  # part of its slope from which on a step is doubled next time; how often at most
 SHORT, LONG = 0.15, 0.4  # lengths times what was won of what was expected: below more damping is asked for, above less
 FIRST_WEIGHT, WEIGHT_FACTOR, LARGEST_WEIGHT = 10.0, 10.0, 1e10  # of constraints, relative to the cost
 
@@ -79,6 +82,15 @@ class Solution:
     scale: float
 
 
+class Policy(NamedTuple):
+    """A motion and gains about it."""
+
+    q: Array  # (n + 1, nq)
+    v: Array  # (n + 1, nv)
+    z: Array  # (n + 1, nz)
+    gains: Array  # (knots, nu, nx)
+
+
 class Solver:
     """Iterations on a problem, with one memory for all of them.
 
@@ -89,10 +101,12 @@ class Solver:
         Inputs to start with.
     tolerance : float
         Of Newton's iteration in the rollouts.
+    policy : Policy, optional
+        Feedback for the first motion, which an unstable robot needs.
     """
 
-    def __init__(self, problem: Problem, U: Array, *, tolerance: float = LOOSE) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, U: Array, *, tolerance: float = LOOSE, policy: Policy | None = None) -> None:
+        self.problem, self._policy = problem, policy
         self.before = couples(problem.cost)
         self.steps = Repeated(problem.plan(U, tolerance), before=self.before)
         lever = self.steps.memory.lever
@@ -113,7 +127,7 @@ class Solver:
         self.cost: Cost = problem.cost
         self.value = np.inf
         self.damping, self._factor = 0.0, 1.0
-        self._trust = 1.0
+        self._trust, self._small, self._stretch = 1.0, 0, 0
         self.rollouts = 0
         self._tight = tolerance <= TIGHT
         self._options = Options()
@@ -189,26 +203,34 @@ class Solver:
             self.damping = 0.0
 
     def forwards(self) -> bool:
-        """The motion with the feedback, for the first length of the step that lowers the cost enough. False if none does."""
+        """The motion with the feedback, for the first length of the step that lowers the cost enough. False if none does.
+
+        Where a whole step won all that its slope promised, the curvature of the motion, which the sweep does not know, cancels that of the cost: the next one may be
+        longer.
+        """
         move, more = self._start_step()
-        for length in LENGTHS:
-            expected = length * (more - self.won[0]) - length**2 * (self.won[1] + 0.5 * more)
+        slope = more - self.won[0]
+        whole = slope - self.won[1] - 0.5 * more  # what a whole step should win
+        for length in (*(2.0**k for k in range(self._stretch, 0, -1)), *LENGTHS):
             if move is not None:
                 q, v = self._moved(length * move)
                 self.steps.set_start(q, v)
             self.rollouts += 1
             if not self.steps.feed_back(self.U + length * self.k, self.K):
                 continue
-            states = self.steps.states
-            value = self.cost.evaluate(states).value
-            if np.isfinite(value) and self.value - value > 1e-4 * expected:
+            value = self.cost.evaluate(self.steps.states).value
+            if np.isfinite(value) and self.value - value > 1e-4 * length * slope:
                 if move is not None:
                     self.q, self.v = q, v
-                self._trust = float(length) * min(1.0, (self.value - value) / expected) if expected > 0.0 else 0.0
+                won = (self.value - value) / max(length * slope - length**2 * (slope - whole), 0.1 * length * slope)
+                self._trust = length * min(1.0, won)
+                long = length >= 1.0 and self.value - value > LONGER * length * slope
+                self._stretch = min(int(np.log2(length)) + 1, STRETCHES) if long else int(max(np.log2(length), 0.0))
                 self._take(self.steps.U)
                 return True
         if move is not None:
             self.steps.set_start(self.q, self.v)
+        self._stretch = 0
         return False
 
     def follow(self) -> bool:
@@ -227,35 +249,55 @@ class Solver:
             moved_on(x, knots)
 
     def aside(self) -> bool:
-        """The step where inputs at bounds are held, without feedback and projected on the bounds: a short one always lowers the cost. False if none does.
+        """The step where inputs at bounds are held and the others go where the maps lead, projected on the bounds: a short one lowers the cost. False if none does.
 
-        With feedback, inputs that meet a bound change all that follows, so that a step of any length may raise it.
+        In `forwards` inputs that meet a bound change all that follows, so that a step of any length may raise it.
         """
         if not self.backwards(held=True):
             return False
         return self._along(self._linear_step(), *self._start_step())
 
     def _along(self, change: Array, move: Array | None, more: float) -> bool:
-        """A step along changes of the inputs (knots, nu) and of the start, projected on the bounds; False if no length lowers the cost."""
-        U0, zero = self.U, np.zeros_like(self.K)
+        """A step along changes of the inputs (knots, nu) and of the start, projected on the bounds; False if no length lowers the cost.
+
+        The gains act about where the maps say that the motion will be, which keeps unstable robots with it and does not change the direction.
+        """
+        U0, back = self.U, self._fed_back(change, move)
         for length in LENGTHS:
             U = self.problem.clipped(U0 + length * change)
             expected = -float(np.vdot(self.gradient, U - U0)) + length * more
             if move is not None:
                 q, v = self._moved(length * move)
                 self.steps.set_start(q, v)
+            if not expected > 0.0:
+                continue
             self.rollouts += 1
-            if expected > 0.0 and self.steps.feed_back(U, zero):
+            if self.steps.feed_back(U - length * back, self.K):
                 value = self.cost.evaluate(self.steps.states).value
                 if np.isfinite(value) and self.value - value > 1e-4 * expected:
                     if move is not None:
                         self.q, self.v = q, v
-                    self._take(U)
+                    self._take(self.steps.U)
                     self._trust = SHORT
                     return True
         if move is not None:
             self.steps.set_start(self.q, self.v)
         return False
+
+    def _fed_back(self, change: Array, move: Array | None) -> Array:
+        """What the gains make of the motion that changes of the inputs lead to, to first order, (knots, nu)."""
+        maps, knot, nx = self.steps.maps, self.steps.knot, self.nx
+        out = np.zeros_like(change)
+        x, last = np.zeros(self.K.shape[2]), -1
+        if move is not None:
+            x[:nx] = move
+        for A, k in zip(maps, knot.tolist()):
+            if k != last:
+                out[k] = self.K[k] @ x
+                last = k
+            x[:nx] = A[:, :nx] @ x[:nx] + A[:, nx:] @ change[k]
+            x[nx:] = change[k] if self.before else 0.0
+        return out
 
     def remember(self, U: Array, gradient: Array) -> None:
         """How the gradient has changed with the inputs since the last motion; forgotten where other inputs are at bounds."""
@@ -367,6 +409,14 @@ class Solver:
 
     def _begin(self) -> None:
         """The first motion; error if it cannot be computed."""
+        if self._policy is not None and self._policy.q.shape[0] == len(self.steps.knot) + 1:
+            lever, (q, v, z, gains) = self.steps.memory.lever, self._policy
+            lever.target_q[:], lever.target_v[:], lever.target_z[:] = q, v, z
+            self.K[:, :, : self.nx] = gains
+            self.rollouts += 1
+            if self.steps.feed_back(self.U, self.K):
+                self._take(self.steps.U)
+                return
         if not self.roll(self.U):
             k = self.steps.failed or 0
             raise ValueError(
@@ -418,7 +468,7 @@ class Solver:
                 return "converged"
             if len(self.costs) > self._options.iterations:
                 return "iterations"
-            if self._tight and self._start_step()[1] - self.won[0] <= ROUNDING * abs(self.value):
+            if self._tight and self._little_to_win(tolerance):
                 return "converged"
             U, g = self.U, self.gradient.copy()
             if self._improve():
@@ -429,6 +479,12 @@ class Solver:
                 self._last = U, g
             elif not self._tighten() and not self.more_damping():
                 return "stalled"
+
+    def _little_to_win(self, tolerance: float) -> bool:
+        """Whether a step would win nothing beyond rounding, or twice in a row little: derivatives of an unstable motion by its inputs are large at the best ones too."""
+        promised = (self._start_step()[1] - self.won[0]) / max(abs(self.value), 1e-300)
+        self._small = self._small + 1 if promised <= SETTLED * tolerance**2 else 0
+        return promised <= ROUNDING or self._small > 1
 
     def _improve(self) -> bool:
         """One step, of the kind that serves; False if none lowers the cost."""
