@@ -394,6 +394,9 @@ def test_the_plan_is_checked_with_the_error_controlled_solver(soft):
     fine = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=25, steps=4, start=rest)
     assert fine.error("arm.tip") < 0.3 * coarse.error("arm.tip")
     assert coarse.error("arm.tip") < 5e-3
+    assert not fine.simulate().warnings
+    rough = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=5, start=rest)
+    assert any("coarse" in text for text in rough.simulate().warnings)
 
 
 def test_following_a_plan_with_its_feedback(soft):
