@@ -113,6 +113,44 @@ def test_bounds_are_kept_and_the_problem_with_bounds_is_solved():
     np.testing.assert_allclose(plan.u.ravel(), exact, atol=1e-9)
 
 
+# ---------------------------------------------------------------- maps
+
+
+def driven():
+    """A soft arm on a joint that is prescribed, with cables: coordinates that are known among others."""
+    silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    robot = pl.Robot("driven arm")
+    robot.add_body("base", joint=pl.Revolute("z"), shape=pl.Box(0.1, 0.1, 0.1), mass=0.5)
+    robot.add_motion("turn", "base")
+    rod = robot.add_rod(
+        "arm", length=0.3, section=pl.Circle(0.015), material=silicone, parent="base", strains=pl.Strains.kirchhoff(2)
+    )
+    robot.add_tendon("cable", rod, y=0.005, z=0.012)
+    return robot.compile()
+
+
+@pytest.mark.parametrize("method", ["sdirk2", "sdirk3", "midpoint", "euler"])
+@pytest.mark.parametrize("case", ["arm", "driven", "cart"])
+def test_maps_in_one_call_are_those_direction_by_direction(case, method):
+    """All directions at once, without charts, against one after the other through the general equations."""
+    system = {"arm": arm, "driven": driven, "cart": cart}[case]()
+    motion = {"turn": pl.Expression("0.3*sin(5*t)")} if case == "driven" else None
+    U = np.random.default_rng(0).uniform(2, 8, size=(4, system.nu))
+    run = pl.rollout(system, U, step=0.01, method=method, motion=motion, tolerance=1e-12)
+    A, B = run.maps()
+    nv, scale = system.nv, np.tile(system.internal.scale, 2)
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        dq, dv = rng.normal(size=(2, nv)) * system.internal.scale
+        du = rng.normal(size=U.shape)
+        ahead = run.push(u=du, start=dq, velocity=dv)
+        x = np.concatenate([np.where(system.known, 0.0, dq), np.where(system.known, 0.0, dv)])
+        for k in range(4):
+            x = A[k] @ x + B[k] @ du[k]
+            there = np.concatenate([ahead.q[k + 1], ahead.v[k + 1]])
+            np.testing.assert_allclose(x / scale, there / scale, atol=1e-10 * np.abs(there / scale).max())
+
+
 # ---------------------------------------------------------------- soft robots
 
 
@@ -190,6 +228,29 @@ def test_penalties_of_every_kind(soft):
     plan = pl.optimize(system, cost, bounds=(0, 20), horizon=0.4, knots=20, start=rest, iterations=400)
     assert plan.success, plan
     assert projected(plan, cost) < 1e-5
+
+
+def test_an_unstable_robot_is_swung_up_and_its_plan_starts_again():
+    """A cart with a pole: the feedback of the plan holds what inputs alone would lose."""
+    robot = pl.Robot("cart with a pole")
+    robot.add_body("cart", joint=pl.Prismatic("x"), shape=pl.Box(0.2, 0.1, 0.1), mass=1.0)
+    robot.add_motor("force", "cart")
+    robot.add_body(
+        "pole", joint=pl.Revolute("y", damping=1e-3), parent="cart", shape=pl.Box(0.5, 0.02, 0.02), mass=0.2, com=(0.25, 0, 0),
+        offset=pl.rotate("y", np.pi / 2),
+    )  # fmt: skip
+    system = robot.compile()
+    away = costs.stack(costs.Coordinates(), costs.Rates()) - np.array([0.0, np.pi, 0.0, 0.0])
+    cost = [away.near(at="end", weight=[100.0, 1000.0, 3.0, 3.0]), pl.Effort(1e-2), away.near(weight=0.1)]
+    options = {"horizon": 4.0, "knots": 100, "bounds": (-15, 15)}
+    plan = pl.optimize(system, cost, iterations=60, **options)
+    np.testing.assert_allclose(plan.rollout.q[-1], [0.0, np.pi], atol=0.01)
+    np.testing.assert_allclose(plan.rollout.v[-1], [0.0, 0.0], atol=0.05)
+    again = pl.optimize(system, cost, iterations=1, start=plan, **options)
+    assert again.costs[0] == pytest.approx(plan.cost, rel=1e-6)
+    assert again.cost <= plan.cost * (1 + 1e-9)
+    pushed = plan.follow([0.0, 0.02])
+    assert abs(pushed.q[-1, 1] - np.pi) < 0.05
 
 
 # ---------------------------------------------------------------- constraints
@@ -280,7 +341,7 @@ def test_contact_and_internal_variables():
     system = robot.compile()
     assert system.nz > 0
     cost = [pl.Reach("marble", (0.05, 0, 0.0), 100.0), pl.Still(weight=0.1), pl.Effort(1e-2)]
-    plan = pl.optimize(system, cost, horizon=0.4, knots=20, steps=2, bounds=(-2, 2), iterations=300)
+    plan = pl.optimize(system, cost, horizon=0.4, knots=20, steps=2, bounds=(-2, 2), iterations=300, tolerance=1e-7)
     checked(plan, cost)
 
 
@@ -333,6 +394,9 @@ def test_the_plan_is_checked_with_the_error_controlled_solver(soft):
     fine = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=25, steps=4, start=rest)
     assert fine.error("arm.tip") < 0.3 * coarse.error("arm.tip")
     assert coarse.error("arm.tip") < 5e-3
+    assert not fine.simulate().warnings
+    rough = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=5, start=rest)
+    assert any("coarse" in text for text in rough.simulate().warnings)
 
 
 def test_following_a_plan_with_its_feedback(soft):
