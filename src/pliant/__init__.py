@@ -17,6 +17,7 @@ from .analysis.matrices import (
     projected_matrices,
     reconstruct,
 )
+from .gradients.costs.constraint import Constraint
 from .gradients.costs.goals import Align, Effort, Reach, Smooth, Still, Track
 from .gradients.gradient import Gradient
 from .gradients.rollout import Rollout, RolloutError, rollout
@@ -98,6 +99,9 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from .control.optimal.optimize import optimize
+    from .control.optimal.plan import OptimalPlan
+    from .control.optimal.problem import Problem
     from .control.stepper import Saved, StepError, Stepper
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
@@ -129,6 +133,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "CompositeMatrices",
     "ConcentricTubes",
     "ConstrainedMotion",
+    "Constraint",
     "Contact",
     "Contacts",
     "Controller",
@@ -193,6 +198,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "NeoHookean",
     "Observer",
     "Obstacle",
+    "OptimalPlan",
     "PID",
     "Part",
     "PiecewiseConstant",
@@ -204,6 +210,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "PrandtlIshlinskii",
     "PrescribedMotion",
     "Prismatic",
+    "Problem",
     "Profile",
     "ProjectedMatrices",
     "Prony",
@@ -266,6 +273,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "load_model",
     "load_urdf",
     "modes",
+    "optimize",
     "projected_matrices",
     "reconstruct",
     "redundant_constraints",
@@ -290,6 +298,7 @@ _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_
 _LAZY |= {name: "control.stepper" for name in ("Saved", "StepError", "Stepper")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
+_LAZY |= {"optimize": "control.optimal.optimize", "OptimalPlan": "control.optimal.plan", "Problem": "control.optimal.problem"}
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,9 @@ class Sizes(NamedTuple):
     adjoint: bool = False
     directions: int = 0
     replay: bool = False
+    maps: bool = False
+    knots: int = 0  # of a feedback
+    before: bool = False  # whether its gains have columns for the inputs of the knot before
 
 
 STATES_ONLY = Sizes()
@@ -136,8 +139,13 @@ class Memory:
         return bool(self.system.told) or bool(np.any(self.system.known))
 
     def _lever(self, sizes: Sizes) -> Lever:
-        s, _nq, nv, nu, tendons, loops = self._shape
-        m, k, nz = tendons + loops, sizes.directions, self.system.nz
+        s, nq, nv, nu, tendons, loops = self._shape
+        m, nz = tendons + loops, self.system.nz
+        whole = 2 * nv + nz
+        k = whole + nu if sizes.maps else sizes.directions
+        mapped, knots = self.steps if sizes.maps else 0, sizes.knots
+        fed = self.steps if knots else 0
+        kept = self.steps + 1 if sizes.maps and not self.system.internal.spatial.size and not nz else 0
         back, again = self.steps if sizes.adjoint else 0, self.steps if sizes.replay else 0
         linear = nv if sizes.adjoint or k else 0  # matrices of a stage
         joints = len(self.system.internal.spatial)
@@ -185,6 +193,22 @@ class Memory:
             recall=np.zeros((nz, 3 * nv + nz + nu) if linear else (0, 0)),
             flow=np.zeros((s + 2, nz)),
             other=np.zeros((3, linear, linear) if m else (0, 0, 0)),
+            maps=np.zeros((mapped, whole, k)),
+            answers=np.zeros((mapped * s, nv, k)),
+            stored=np.zeros((kept, nv, nv)),
+            swaps=np.full((kept, nv), -1, dtype=np.int64),
+            product=np.zeros((nv, nv) if mapped else (0, 0)),
+            knot=np.zeros(fed, dtype=np.int64),
+            open=np.zeros((knots, nu)),
+            gain=np.zeros((knots, nu, whole + nu if sizes.before else whole)),
+            low=np.full((knots, nu), -np.inf),
+            high=np.full((knots, nu), np.inf),
+            target_q=np.zeros((fed + 1 if fed else 0, nq)),
+            target_v=np.zeros((fed + 1 if fed else 0, nv)),
+            target_z=np.zeros((fed + 1 if fed else 0, nz)),
+            target_u=np.zeros((fed, nu)),
+            target_a=np.zeros((fed, s, nv)),
+            away=np.zeros(whole + 2 * nu if fed else 0),
         )
 
     def _options(self, tree: bool, tolerance: float) -> Array:

@@ -61,14 +61,14 @@ def _replayed(run: Rollout, names: Mapping[str, float]) -> _Replayed:
     return _Replayed(*(total[a:b].reshape(x.shape) for a, b, x in zip(sizes, sizes[1:], fields)))
 
 
-def _memory(run: Rollout, directions: int) -> Memory:
+def _memory(run: Rollout, sizes: Sizes) -> Memory:
     known_memory(run.system)
     if len(run.system.tables.colloc):
         raise ValueError(
             f"{run.system.name!r} has rods with collocated integration, whose tangents are those of the collocation: derivatives forwards would be "
             "inexact. Use gradient or pull, which are exact, or compile with integration='magnus'."
         )
-    memory = Memory(run.system, run.plan.tableau, len(run), Sizes(directions=directions))
+    memory = Memory(run.system, run.plan.tableau, len(run), sizes)
     memory.take(run.memory.record, len(run))
     memory.space.prepare(Given())
     return memory
@@ -77,16 +77,20 @@ def _memory(run: Rollout, directions: int) -> Memory:
 def _step(run: Rollout, memory: Memory, k: int) -> None:
     memory.p[slots.MARCH_FIRST] = k
     if memory.run(engine.PUSH) != CONVERGED:
-        raise ArithmeticError(
-            f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative."
-        )
+        raise _singular(run, k)
+
+
+def _singular(run: Rollout, k: int) -> ArithmeticError:
+    return ArithmeticError(
+        f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative."
+    )
 
 
 def push(run: Rollout, directions: list[Direction]) -> list[Variation]:
     """Changes of all states for each direction."""
     system, plan = run.system, run.plan
     n, nu, d = len(run), system.nu, len(directions)
-    memory = _memory(run, d)
+    memory = _memory(run, Sizes(directions=d))
     lever = memory.lever
     stages, rows = plan.stage_weights(), plan.row_weights()
     changes, replays = [], []
@@ -132,21 +136,14 @@ def _outside(lever: object, replays: list[_Replayed | None], k: int) -> None:
 def maps(run: Rollout) -> tuple[Array, Array]:
     """See `Rollout.maps`."""
     system = run.system
-    n, nv, nu = len(run), system.nv, system.nu
-    size = 2 * nv + system.nz
+    n, size = len(run), 2 * system.nv + system.nz
     if run.schedule.kind != "hold":
         raise ValueError(
             f"maps are those of inputs that are held in each step; these are {run.schedule.kind!r}. Use inputs='hold', or push for directions of rows."
         )
-    memory = _memory(run, size + nu)
-    lever = memory.lever
-    A, B = np.zeros((n, size, size)), np.zeros((n, size, nu))
-    for j in range(nu):
-        lever.du[size + j, :, j] = 1.0
-    one = np.eye(size + nu, size)
-    for k in range(n):
-        lever.dq[:], lever.dv[:], lever.dz[:] = one[:, :nv], one[:, nv : 2 * nv], one[:, 2 * nv :]
-        _step(run, memory, k)
-        end = np.hstack([lever.dq, lever.dv, lever.dz]).T
-        A[k], B[k] = end[:, :size], end[:, size:]
-    return A, B
+    memory = _memory(run, Sizes(maps=True))
+    memory.p[slots.MARCH_FIRST], memory.p[slots.MARCH_BUDGET] = 0, n
+    if memory.run(engine.MAPS) != CONVERGED:
+        raise _singular(run, int(memory.p[slots.MARCH_STEPS]))
+    found = memory.lever.maps
+    return np.ascontiguousarray(found[:, :, :size]), np.ascontiguousarray(found[:, :, size:])

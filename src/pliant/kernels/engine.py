@@ -44,6 +44,7 @@ from .solve.many import (
     problem_of,
     unpack_many,
 )
+from .solve.mapped import step_maps
 from .solve.march import march
 from .solve.newton import CONVERGED, SINGULAR, Factors, Motion, Problem
 from .solve.prescribed import clear_known
@@ -80,10 +81,11 @@ __all__ = ["GROUPS", "PARAMETERS", "Packed", "pack", "run"]
     ADJOINT,
     PUSH,
     REPLAY,
+    MAPS,
     MANY_STATICS,
     MANY_SLOPES,
     MANY_LINEAR,
-) = (np.int64(k) for k in range(24))
+) = (np.int64(k) for k in range(25))
 ONE = np.int64(1)
 
 
@@ -109,6 +111,8 @@ def given_steps(job, problem, plan, floats, factors, p):
         return adjoint(problem, tape, rec, lever, factors, p)
     if job == PUSH:
         return push_step(problem, tape, rec, lever, factors, p)
+    if job == MAPS:
+        return step_maps(problem, tape, rec, lever, factors, p)
     replay(problem, tape, rec, lever)
     return CONVERGED
 
@@ -163,9 +167,10 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1 and the auxiliary accelerations, old and new, in tape (2 nv,); report; memory |
     | TABLES | ROWS | tape (as `floats`) gains the derivatives of yᵀr by all real tables, y = a1; work.products: Kᵀy, Dᵀy, My |
     | MARCH | T, END, … | steps through time in the log of the tape (`solve.tape`); report; memory |
-    | ROLLOUT | STEPS, BUDGET | a motion in given steps into the record of the tape (`solve.record`); report; memory |
+    | ROLLOUT | STEPS, BUDGET, FEEDBACK, GUESS | a motion in given steps into the record of the tape (`solve.record`); report; memory |
     | ADJOINT | | derivatives of a cost by inputs and start, and adjoints, of that motion |
     | PUSH | FIRST | variations through one step of that motion |
+    | MAPS | FIRST, BUDGET | derivatives of the ends of steps of that motion by their starts and inputs |
     | REPLAY | | residuals of that motion, with its states as they are |
     | MANY_STATICS | as STATICS, in the tape | equilibria of many items (`solve.many`), from many starts |
     | MANY_SLOPES | | dq/du of many equilibria |
@@ -234,7 +239,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
         return linear_solution(problem, q, v, a, v1, a1, factors, p)
     if job == MARCH:
         return march(problem, unpack_tape(plan, tape), unpack_program(plan, tape), factors, p)
-    if job == ROLLOUT or job == ADJOINT or job == PUSH or job == REPLAY:  # noqa: SIM109
+    if ROLLOUT <= job <= MAPS:
         return given_steps(job, problem, plan, tape, factors, p)
     n = v.shape[0]
     return alpha_step(problem, Motion(q, v, a, tape[:n]), Motion(q1, v1, a1, tape[n:]), factors, p)

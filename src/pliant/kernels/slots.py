@@ -15,7 +15,7 @@ def _slots(first: int, count: int) -> tuple[Any, ...]:
     return tuple(np.int64(first + k) for k in range(count))
 
 
-PARAMETERS = 80
+PARAMETERS = 82
 
 # weights of ∂/∂q, ∂/∂v and ∂/∂a in a tangent; SOLVE takes cq = 1
 OPTION_CQ, OPTION_CV, OPTION_CA = _slots(0, 3)
@@ -71,10 +71,12 @@ MARCH_TRUST, MARCH_PROBE, MARCH_FRESH, MARCH_AGAIN = _slots(69, 4)
 MARCH_THIN, MARCH_LEAP, MARCH_LEAP_T, MARCH_ORIGIN = _slots(73, 4)
 # estimated error of coordinates in their natural sizes: above 1 a constant step has nothing to do with the motion any more
 MARCH_OFF = np.int64(77)
-# PUSH: which step
+# PUSH, MAPS: which step, the first of them
 MARCH_FIRST = np.int64(78)
 # ADJOINT: 1 if the sweep over the tables knows the products of all derivatives with the adjoint (`system.tables.steps_known`)
 MARCH_PRODUCTS = np.int64(79)
+# ROLLOUT: 1 if inputs are those of a linear feedback, 1 if Newton's iteration starts from the maps of a motion nearby (`solve.feedback`)
+MARCH_FEEDBACK, MARCH_GUESS = _slots(80, 2)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)

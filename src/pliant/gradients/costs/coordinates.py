@@ -50,6 +50,11 @@ def _selection(entries: Rows, n: int) -> Array:
     return out
 
 
+def _constant(states: States, entries: Rows, n: int) -> Array:
+    """That matrix for every row, (T, m, n)."""
+    return np.broadcast_to(_selection(entries, n), (len(states), len(entries), n))
+
+
 class Coordinates(NamedQuantity, LocalQuantity):
     """Coordinates of joints [rad, m] and of rods [rad/m for torsion and bending, 1 for stretch and shear], plain numbers only.
 
@@ -97,7 +102,7 @@ class Coordinates(NamedQuantity, LocalQuantity):
             out.q[:] = w @ _selection(v, out.q.shape[1])
             return out
 
-        return Evaluated(states.q[:, q], lambda d: d.q[:, v], pull)
+        return Evaluated(states.q[:, q], lambda d: d.q[:, v], pull, lambda: (_constant(states, v, states.system.nv), None, None))
 
 
 class Rates(NamedQuantity, LocalQuantity):
@@ -125,7 +130,7 @@ class Rates(NamedQuantity, LocalQuantity):
             out.v[:] = w @ _selection(own, out.v.shape[1])
             return out
 
-        return Evaluated(states.v[:, own], lambda d: d.v[:, own], pull)
+        return Evaluated(states.v[:, own], lambda d: d.v[:, own], pull, lambda: (None, _constant(states, own, states.system.nv), None))
 
 
 def _inputs(system: System, names: tuple[str, ...] | None) -> Rows:
@@ -161,7 +166,7 @@ class Inputs(NamedQuantity, LocalQuantity):
             out.u[:] = w @ _selection(own, out.u.shape[1])
             return out
 
-        return Evaluated(states.u[:, own], lambda d: d.u[:, own], pull)
+        return Evaluated(states.u[:, own], lambda d: d.u[:, own], pull, lambda: (None, None, _constant(states, own, states.system.nu)))
 
 
 class InputRates(NamedQuantity):

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from ...model.signal import Signal
 from ...model.validate import positive, reals, shown, vector
 from ...system import System
+from .constraint import Constraint
 from .cost import Cost, Term
 from .penalties import Excess, Linear, Penalty, SoftMax
-from .states import Array, Evaluated, Rows, States, Variation, still
+from .states import Array, Evaluated, Rows, Slopes, States, Variation, still
 from .times import When
 
 __all__ = ["LocalQuantity", "Quantity", "Target", "chosen", "stack"]
@@ -84,6 +85,16 @@ class Quantity(ABC):
         """The largest entry of all times, rounded off; see `SoftMax`."""
         return Term(self, SoftMax(sharpness), at=at, weight=weight, name=f"soft max: {self!r}")
 
+    # ------------------------------------------------------------ constraints
+
+    def __ge__(self, lower: Any) -> Constraint:
+        """The constraint to be above a bound, at all times; see `Constraint`."""
+        return Constraint(self, lower=lower)
+
+    def __le__(self, upper: Any) -> Constraint:
+        """The constraint to be below a bound, at all times."""
+        return Constraint(self, upper=upper)
+
     # ------------------------------------------------------------ arithmetic
 
     def norm(self, rounding: float = 1e-9) -> Quantity:
@@ -149,7 +160,7 @@ class LocalQuantity(Quantity):
                 whole[rows] = part
             return out
 
-        return Evaluated(found.value, lambda d: found.push(Variation(*(part[rows] for part in d))), pull)
+        return Evaluated(found.value, lambda d: found.push(Variation(*(part[rows] for part in d))), pull, found.slopes)
 
 
 def chosen(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -178,6 +189,19 @@ def _factor(value: Any, dimensions: tuple[int, ...]) -> Array:
     return vector("factor", array, array.shape)
 
 
+def _through(found: Evaluated, change: Callable[[Array], Array]) -> Callable[[], Slopes] | None:
+    """What a linear map of the entries makes of the derivatives of rows, if they are known."""
+    slopes = found.slopes
+    if slopes is None:
+        return None
+
+    def changed() -> Slopes:
+        q, v, u = (None if J is None else change(J) for J in slopes())
+        return q, v, u
+
+    return changed
+
+
 class Mapped(Quantity):
     """A quantity times a number, a vector (entry by entry) or a matrix."""
 
@@ -196,8 +220,13 @@ class Mapped(Quantity):
         self.size(states.system)
         found, A = self.inner.evaluate(states, rows), self.factor
         if A.ndim == 2:
-            return Evaluated(found.value @ A.T, lambda d: found.push(d) @ A.T, lambda w: found.pull(w @ A))
-        return Evaluated(found.value * A, lambda d: found.push(d) * A, lambda w: found.pull(w * A))
+            return Evaluated(
+                found.value @ A.T, lambda d: found.push(d) @ A.T, lambda w: found.pull(w @ A), _through(found, lambda J: A @ J)
+            )
+        factor = A[:, None] if A.ndim else A
+        return Evaluated(
+            found.value * A, lambda d: found.push(d) * A, lambda w: found.pull(w * A), _through(found, lambda J: factor * J)
+        )
 
     def __repr__(self) -> str:
         """As it was written."""
@@ -232,7 +261,7 @@ class Shifted(Quantity):
         """See `Quantity.evaluate`."""
         m = self.size(states.system)
         found = self.inner.evaluate(states, rows)
-        return Evaluated(found.value + self.sign * self._values(states, rows, m), found.push, found.pull)
+        return Evaluated(found.value + self.sign * self._values(states, rows, m), found.push, found.pull, found.slopes)
 
     def _values(self, states: States, rows: Rows | None, m: int) -> Array:
         if not callable(self.target):
@@ -362,7 +391,9 @@ class Entries(Quantity):
             whole[:, own] = w
             return found.pull(whole)
 
-        return Evaluated(found.value[:, own], lambda d: found.push(d)[:, own], pull)
+        return Evaluated(
+            found.value[:, own], lambda d: found.push(d)[:, own], pull, _through(found, lambda J: J[:, own])
+        )
 
     def __repr__(self) -> str:
         """As it was written."""

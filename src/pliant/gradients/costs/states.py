@@ -14,7 +14,7 @@ from ...model.validate import vector
 from ...system import Inputs, System, needs_system
 from ...system.arguments import checked_rows
 
-__all__ = ["Array", "Evaluated", "Rows", "Slopes", "States", "Variation", "by_slopes", "changes", "still", "total"]
+__all__ = ["Array", "Evaluated", "Rows", "Slopes", "States", "Variation", "by_slopes", "changes", "slopes_of", "still", "total"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -115,11 +115,14 @@ class Evaluated:
         Change of the value (n, m) for a `Variation` of all T states.
     pull : function
         For weights w (n, m), the derivatives of Σ w · value by all T states as a `Variation`.
+    slopes : function, optional
+        For rows that depend on their own states alone: all derivatives, (n, m, nv), (n, m, nv) and (n, m, nu) by q, v and u; None is zero. See `slopes_of`.
     """
 
     value: Array
     push: Callable[[Variation], Array]
     pull: Callable[[Array], Variation]
+    slopes: Callable[[], Slopes] | None = None
 
 
 def still(states: States) -> Variation:
@@ -170,4 +173,21 @@ def by_slopes(states: States, value: Array, derive: Callable[[], Slopes]) -> Eva
                 x[:] = (w[:, None, :] @ J)[:, 0]
         return found
 
-    return Evaluated(value, push, pull)
+    return Evaluated(value, push, pull, slopes)
+
+
+def slopes_of(found: Evaluated, rows: Rows | None = None) -> Slopes:
+    """Derivatives of each row by its own state, (n, m, nv), (n, m, nv), (n, m, nu), of a quantity whose rows depend on these alone.
+
+    `rows` are those that it was evaluated on, None if all. Without `Evaluated.slopes` they are found by a pull for each entry.
+    """
+    if found.slopes is not None:
+        return found.slopes()
+    parts: list[list[Array]] = [[], [], []]
+    for j in range(found.value.shape[1]):
+        w = np.zeros_like(found.value)
+        w[:, j] = 1.0
+        for part, slope in zip(parts, found.pull(w)):
+            part.append(slope if rows is None else slope[rows])
+    found_q, found_v, found_u = (np.stack(part, axis=1) if part else None for part in parts)
+    return found_q, found_v, found_u

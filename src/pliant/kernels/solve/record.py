@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..layout import F1, F2, F3, I1
+from ..layout import F1, F2, F3, I1, I2
 from ..packing import unpacker
 from ..program import Program
 from .tape import Tape
@@ -80,6 +80,24 @@ class Lever(NamedTuple):
     recall: F2  # (internal variables, 3 nv + internal variables + nu) see the task MEMORY of `loads.units`
     flow: F2  # (s + 2, internal variables) derivatives by rates of the stages; by what is remembered of one stage, and what it is given
     other: F3  # (3, nv, nv) stiffness without multipliers, with them
+    # maps of all steps, x directions: of the state, 2 nv + internal variables, and of the inputs
+    maps: F3  # (n, 2 nv + internal variables, x)
+    answers: F3  # (n s, nv, x) derivatives of the accelerations of the stages
+    stored: F3  # (n + 1, nv, nv) factors of the first stage of each step, and of another; (0, …) if not kept
+    swaps: I2  # (n + 1, nv) their row exchanges; −1 where there are none
+    product: F2  # (nv, nv) scratch
+    # feedback, see `feedback`: knots of some steps each
+    knot: I1  # (n,) of each step
+    open: F2  # (knots, nu) inputs if the motion is that of the target
+    gain: F3  # (knots, nu, 2 nv + internal variables, and nu for those of the knot before)
+    low: F2  # (knots, nu) bounds
+    high: F2  # (knots, nu)
+    target_q: F2  # (n + 1, nq) the motion that changes are counted from: states,
+    target_v: F2  # (n + 1, nv)
+    target_z: F2  # (n + 1, internal variables)
+    target_u: F2  # (n, nu) inputs
+    target_a: F3  # (n, s, nv) and accelerations of the stages
+    away: F1  # (2 nv + internal variables + 2 nu,) changes of the state, of the inputs before it and behind it
 
 
 unpack_record = unpacker(Record, len(Tape._fields) + len(Program._fields))

@@ -5,9 +5,20 @@ follows from the state at its start and its inputs alone. Constraints are kept a
 """
 
 from ..._jit import routine
-from ..slots import HOLD_ACTIVE, MARCH_BUDGET, MARCH_CONSTANT, MARCH_FACTORED, MARCH_PAST, MARCH_RATE, MARCH_STEPS
+from ..slots import (
+    HOLD_ACTIVE,
+    MARCH_BUDGET,
+    MARCH_CONSTANT,
+    MARCH_FACTORED,
+    MARCH_FEEDBACK,
+    MARCH_GUESS,
+    MARCH_PAST,
+    MARCH_RATE,
+    MARCH_STEPS,
+)
 from .constraints import holds
 from .esdirk import at_instant, restore_forces, solve_stages, tell
+from .feedback import feed_back, guessed_step
 from .march import slack_and_taut
 from .newton import CONVERGED, EXHAUSTED, OPEN
 from .settle import settle
@@ -111,8 +122,14 @@ def rollout(problem, tape, rec, lever, factors, p):
     if first == 0 and not begin(problem, tape, rec, lever) < OPEN:
         return EXHAUSTED
     for k in range(first, end):
+        if p[MARCH_FEEDBACK] != 0.0:
+            feed_back(problem.c, rec, lever, k)
         h = put_step(tape, rec, k)
-        status = take_step(problem, tape, factors, h, p)
+        status = EXHAUSTED
+        if p[MARCH_GUESS] != 0.0:
+            status = guessed_step(problem, tape, lever, factors, k, h, p)
+        if status != CONVERGED:
+            status = take_step(problem, tape, factors, h, p)
         if status != CONVERGED:
             return status
         keep_step(problem, tape, rec, k)

@@ -1,0 +1,302 @@
+"""Differential dynamic programming with bounded inputs: sweeps backwards over exact maps of steps, forwards over the motion with feedback."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...gradients.costs.constraint import lagrangian
+from ...gradients.costs.cost import Cost
+from ...gradients.costs.states import States
+from ...gradients.repeated import Repeated
+from ...kernels.riccati import sweep
+from .expansion import couples, empty, expand
+from .problem import Problem
+
+__all__ = ["Options", "Solution", "Solver"]
+
+Array = NDArray[np.float64]
+LOOSE, TIGHT = 1e-7, 1e-11  # tolerances of Newton's iteration: while inputs still change, and near the end
+NEAR = 1e-3  # relative slope from which on it is tight
+SMALLEST, LARGEST = 1e-9, 1e8  # damping; below the smallest it is none
+LENGTHS = 0.5 ** np.arange(11)  # that are tried
+FIRST_WEIGHT, WEIGHT_FACTOR, LARGEST_WEIGHT = 10.0, 10.0, 1e10  # of constraints, relative to the cost
+
+
+@dataclass(frozen=True)
+class Options:
+    """How far to go."""
+
+    tolerance: float = 1e-6  # of the projected gradient, relative to that of the start
+    iterations: int = 200
+    violation: float = 1e-6  # of constraints, in their own units
+    rounds: int = 20  # of multipliers
+
+
+@dataclass
+class Solution:
+    """What was found.
+
+    Attributes
+    ----------
+    U : ndarray (knots, nu)
+    gains : ndarray (knots, nu, nx), or with nu more columns for the inputs of the knot before
+    q, v : ndarray (nq,), (nv,)
+        The start.
+    status : {"converged", "stalled", "iterations", "infeasible"}
+    costs, slopes : list of float
+        Cost and relative projected gradient of every iteration.
+    violation : float
+        Largest of the constraints.
+    iterations, rollouts, rounds : int
+        Iterations, motions that were computed, rounds of multipliers.
+    seconds : float
+        Wall time.
+    """
+
+    U: Array
+    gains: Array
+    q: Array
+    v: Array
+    status: str
+    costs: list[float]
+    slopes: list[float]
+    violation: float
+    iterations: int
+    rollouts: int
+    rounds: int
+    seconds: float
+
+
+class Solver:
+    """Iterations on a problem, with one memory for all of them.
+
+    Parameters
+    ----------
+    problem : Problem
+    U : array (knots, nu)
+        Inputs to start with.
+    tolerance : float
+        Of Newton's iteration in the rollouts.
+    """
+
+    def __init__(self, problem: Problem, U: Array, *, tolerance: float = LOOSE) -> None:
+        self.problem = problem
+        self.before = couples(problem.cost)
+        self.steps = Repeated(problem.plan(U, tolerance), before=self.before)
+        lever = self.steps.memory.lever
+        lever.low[:], lever.high[:] = problem.lower, problem.upper
+        system = problem.system
+        self.nx = 2 * system.nv + system.nz
+        self.U, self.q, self.v = U.copy(), problem.q.copy(), problem.v.copy()
+        m, width = system.nu, self.nx + system.nu
+        ny = width if self.before else self.nx
+        self.k, self.K = np.zeros((problem.knots, m)), np.zeros((problem.knots, m, ny))
+        self.gradient, self.won = np.zeros((problem.knots, m)), np.zeros(2)
+        self.V, self.w = np.zeros((ny, ny)), np.zeros(ny)
+        self._scratch = (
+            np.zeros((width, width)), np.zeros((width, width)), np.zeros((self.nx, width)), np.zeros((m, m)), np.zeros((m, m)),
+            np.zeros((7, width)),
+        )  # fmt: skip
+        self._expansion = empty(self.steps.states, problem.knots, system.nz, self.before)
+        self.cost: Cost = problem.cost
+        self.value = np.inf
+        self.damping = 0.0
+        self.rollouts = 0
+        self._tight = tolerance <= TIGHT
+        self._options = Options()
+        self.costs: list[float] = []
+        self.slopes: list[float] = []
+        self.reference = 0.0
+        self.states: States = self.steps.states
+
+    # ------------------------------------------------------------ parts of an iteration
+
+    def roll(self, U: Array) -> bool:
+        """The motion of some inputs; what it costs. False if a step cannot be taken."""
+        self.steps.set_inputs(U)
+        self.rollouts += 1
+        if not self.steps.roll():
+            return False
+        self._take(U)
+        return True
+
+    def _take(self, U: Array) -> None:
+        """The last motion is the one to improve."""
+        self.states = self.steps.states
+        self.U = U.copy()
+        self.steps.keep()
+        self.value = expand(self.cost, self.states, self.steps.knot, self._expansion)
+
+    def judge_again(self) -> None:
+        """After the cost has changed."""
+        self.value = expand(self.cost, self.states, self.steps.knot, self._expansion)
+
+    def backwards(self) -> bool:
+        """Steps and gains for all knots, with more damping where it is needed. False if no damping helps."""
+        low, high = self.problem.lower - self.U, self.problem.upper - self.U
+        while True:
+            failed = sweep(
+                self.steps.knot, self.steps.maps, *self._expansion, low, high, self.damping, self.k, self.K, self.gradient, self.won, self.V,
+                self.w, *self._scratch,
+            )  # fmt: skip
+            if failed < 0:
+                return True
+            if not self.more_damping():
+                return False
+
+    def more_damping(self) -> bool:
+        """Shorter steps; False if they are as short as can be."""
+        self.damping = max(10.0 * self.damping, 1e-6)
+        return self.damping <= LARGEST
+
+    def less_damping(self) -> None:
+        """Longer steps."""
+        self.damping = self.damping / 10.0 if self.damping > 10.0 * SMALLEST else 0.0
+
+    def forwards(self) -> bool:
+        """The motion with the feedback, for the first length of the step that lowers the cost enough. False if none does."""
+        move, more = self._start_step()
+        for length in LENGTHS:
+            expected = length * (more - self.won[0]) - length**2 * (self.won[1] + 0.5 * more)
+            if move is not None:
+                q, v = self._moved(length * move)
+                self.steps.set_start(q, v)
+            self.rollouts += 1
+            if not self.steps.feed_back(self.U + length * self.k, self.K):
+                continue
+            states = self.steps.states
+            value = self.cost.evaluate(states).value
+            if np.isfinite(value) and self.value - value > 1e-4 * expected:
+                if move is not None:
+                    self.q, self.v = q, v
+                self._take(self.steps.U)
+                return True
+        if move is not None:
+            self.steps.set_start(self.q, self.v)
+        return False
+
+    def _start_step(self) -> tuple[Array | None, float]:
+        """The change of a free start, and what it wins."""
+        free = self.free
+        if not len(free):
+            return None, 0.0
+        H = np.triu(self.V)[np.ix_(free, free)]
+        H = H + np.triu(H, 1).T
+        scale = np.maximum(np.diag(H), 1e-12 * max(float(np.diag(H).max()), 1e-300))
+        d = np.zeros(self.nx)
+        d[free] = -np.linalg.solve(H + np.diag(max(self.damping, 1e-9) * scale), self.w[free])
+        return d, float(-self.w[: self.nx] @ d)
+
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """Entries of the start that are free."""
+        system = self.problem.system
+        nv, own = system.nv, np.flatnonzero(~system.known.astype(bool))
+        parts = [own + shift for name, shift in (("start", 0), ("velocity", nv)) if name in self.problem.free]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+    def _moved(self, d: Array) -> tuple[Array, Array]:
+        nv, system = self.problem.system.nv, self.problem.system
+        return system.integrate(self.q, d[:nv]), self.v + d[nv : 2 * nv]
+
+    @property
+    def projected(self) -> float:
+        """The largest derivative of the cost by an input, or a free start; one against a bound counts as none."""
+        p, g = self.problem, self.gradient
+        held = ((self.U <= p.lower) & (g > 0.0)) | ((self.U >= p.upper) & (g < 0.0))
+        size = float(np.abs(np.where(held, 0.0, g)).max(initial=0.0))
+        if len(self.free):
+            size = max(size, float(np.abs(self.w[self.free]).max()))
+        return size
+
+    # ------------------------------------------------------------ the whole
+
+    def solve(self, options: Options) -> Solution:
+        """Iterate to the optimum, with constraints by multipliers."""
+        clock = time.perf_counter()
+        self._options = options
+        self._begin()
+        status, rounds, worst = "converged", 0, 0.0
+        if not self.problem.constraints:
+            status = self._descend(options.tolerance)
+        else:
+            status, rounds, worst = self._rounds()
+        return Solution(
+            self.U, self.K.copy(), self.q, self.v, status, self.costs, self.slopes, worst, len(self.costs) - 1, self.rollouts, rounds,
+            time.perf_counter() - clock,
+        )  # fmt: skip
+
+    def _begin(self) -> None:
+        """The first motion; error if it cannot be computed."""
+        if not self.roll(self.U):
+            k = self.steps.failed or 0
+            raise ValueError(
+                f"the motion of the first inputs cannot be computed: step {k + 1}, from t = {self.steps.plan.times[k]:.6g} s with {self.problem.step:.3g} s, does not "
+                "converge. Use more steps for each knot (steps=2), or another guess."
+            )
+
+    def _tighten(self) -> bool:
+        """Motions to rounding from now on. False if they are already, or cannot be."""
+        if self._tight:
+            return False
+        self._tight = True
+        self.steps.set_tolerance(TIGHT)
+        return self.roll(self.U)
+
+    def _descend(self, tolerance: float) -> str:
+        """Iterate until the projected gradient is below a tolerance, relative to slopes that balance there. Returns a status."""
+        m = self.problem.system.nu
+        while True:
+            if not self.backwards():
+                return "stalled"
+            size = self.projected
+            own = float(np.abs(self._expansion.slope[:, -m:]).max(initial=0.0))
+            self.reference = max(self.reference, size, own) if not self.costs else max(self.reference, own)
+            self.costs.append(self.value)
+            self.slopes.append(size / self.reference if self.reference > 0.0 else 0.0)
+            small = self.slopes[-1] <= tolerance
+            if self.slopes[-1] <= max(NEAR, tolerance) and self._tighten():
+                self.costs.pop()
+                self.slopes.pop()
+                continue
+            if small:
+                return "converged"
+            if len(self.costs) > self._options.iterations:
+                return "iterations"
+            if self.forwards():
+                self.less_damping()
+            elif not self._tighten() and not self.more_damping():
+                return "stalled"
+
+    def _rounds(self) -> tuple[str, int, float]:
+        """The augmented Lagrangian: minimise, move the multipliers, weigh more what gets no better."""
+        p, options = self.problem, self._options
+        weight = FIRST_WEIGHT
+        made = [lagrangian(constraint, self.states, weight) for constraint in p.constraints]
+        terms = [term for term, _multipliers in made]
+        self.cost = sum((one for one in terms), p.cost)
+        last, status, worst = np.inf, "infeasible", np.inf
+        for k in range(options.rounds):
+            self.judge_again()
+            self.damping = 0.0
+            status = self._descend(max(options.tolerance, 1e-2 * 0.1**k))
+            worst = self._violation()
+            done = worst <= options.violation
+            if done and self.slopes[-1] <= options.tolerance:
+                return status, k + 1, worst
+            if status == "iterations":
+                return status, k + 1, worst
+            for constraint, (term, multipliers) in zip(p.constraints, made):
+                rows = np.flatnonzero(constraint.rows(self.states))
+                multipliers.update(term.quantity.evaluate(self.states, rows).value)
+                if worst > 0.25 * last and multipliers.weight < LARGEST_WEIGHT:
+                    multipliers.weight *= WEIGHT_FACTOR
+            last = worst
+        return "infeasible" if worst > options.violation else status, options.rounds, worst
+
+    def _violation(self) -> float:
+        return max(float(one.violation(self.states).max(initial=0.0)) for one in self.problem.constraints)

@@ -1,0 +1,145 @@
+"""The result of `optimize`: inputs, the motion that they make, gains about it, and how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...gradients.rollout import Rollout
+from ...model.signal import Signal
+from ...model.validate import shown
+from ...solve.result import Result
+from ...solve.simulate import simulate
+from ...system import FrameLike
+from .problem import Problem
+
+__all__ = ["OptimalPlan"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalPlan:
+    """An optimal motion.
+
+    Attributes
+    ----------
+    problem : Problem
+    u : ndarray (knots, nu)
+        Inputs; each is held from its knot to the next.
+    gains : ndarray (knots, nu, 2 nv + nz)
+        Feedback about the motion: ``u + gains (x ⊖ x̄)`` at the start of a knot is what would be optimal there, to first order. Rows of inputs
+        at their bounds are zero.
+    rollout : Rollout
+        The motion in the steps of the problem, to full precision; it has exact gradients.
+    status : {"converged", "stalled", "iterations", "infeasible"}
+        Whether the projected gradient is below the tolerance (and constraints are met); whether no step lowered the cost any more; whether
+        iterations were used up; whether constraints are not met.
+    message : str
+    cost : float
+    costs, slopes : ndarray (iterations + 1,)
+        Cost and relative projected gradient of every iteration; with constraints the cost has their multipliers.
+    violation : float
+        Largest violation of a constraint, in its own unit.
+    iterations, rollouts : int
+    seconds : float
+        Wall time.
+    warnings : tuple of str
+    parameters : dict
+        Values of the parameters that were optimised, by name.
+    """
+
+    problem: Problem
+    u: Array
+    gains: Array = field(repr=False)
+    rollout: Rollout = field(repr=False)
+    status: str
+    message: str
+    cost: float
+    costs: Array = field(repr=False)
+    slopes: Array = field(repr=False)
+    violation: float
+    iterations: int
+    rollouts: int
+    seconds: float
+    warnings: tuple[str, ...] = ()
+    parameters: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def success(self) -> bool:
+        """Whether it is an optimum, to the tolerance."""
+        return self.status == "converged"
+
+    @property
+    def system(self) -> Any:
+        """The system of the problem."""
+        return self.problem.system
+
+    @property
+    def t(self) -> Array:
+        """Times of the states [s]."""
+        return self.rollout.t
+
+    @property
+    def x(self) -> tuple[Array, Array]:
+        """Coordinates (n + 1, nq) and velocities (n + 1, nv)."""
+        return self.rollout.q, self.rollout.v
+
+    def __str__(self) -> str:
+        """A few lines: what was found, how fast."""
+        lines = [
+            f"{self.system.name}: {self.problem.horizon:g} s, {self.problem.knots} knots: {self.status}, cost {self.cost:.6g}",
+            f"  {self.iterations} iterations, {self.rollouts} rollouts, {self.seconds:.3g} s; projected gradient {self.slopes[-1]:.1e} of the largest",
+            f"  {self.message}",
+            *(f"  warning: {text}" for text in self.warnings),
+        ]
+        return "\n".join(lines)
+
+    def shifted(self, knots: int = 1) -> OptimalPlan:
+        """The plan as it goes on after some knots: its inputs moved forward, the last repeated, and its start where it is by then.
+
+        For warm starts: ``pl.optimize(system, ..., start=plan.shifted())``.
+        """
+        p, n = self.problem, min(knots, self.problem.knots)
+        u = np.concatenate([self.u[n:], np.repeat(self.u[-1:], n, axis=0)])
+        row = n * p.steps
+        run = self.rollout
+        later = replace(p, q=run.q[row].copy(), v=run.v[row].copy(), z=run.remembered[row].copy(), t0=float(run.t[row]))
+        gains = np.concatenate([self.gains[n:], np.repeat(self.gains[-1:], n, axis=0)])
+        return replace(self, problem=later, u=u, gains=gains)
+
+    @property
+    def signal(self) -> Signal:
+        """The inputs as a function of time; the last goes on."""
+        return Signal(self.problem.times[:-1], self.u, kind="hold")
+
+    def simulate(self, **options: Any) -> Result:
+        """The motion of the planned inputs by the error-controlled solver; options as of `pl.simulate`.
+
+        Compare it with the steps of the plan by `error`.
+        """
+        p = self.problem
+        for name in ("u", "start", "velocity", "t0"):
+            if name in options:
+                raise TypeError(f"{name} = {shown(options[name])} is not allowed: it is that of the plan.")
+        tau: Any = p.tau
+        if tau is not None and tau.ndim == 2:
+            tau = Signal(p.t0 + p.step * np.arange(len(tau)), tau, kind="hold")
+        chosen = {"output": p.horizon / p.knots, **options}
+        return simulate(
+            p.system, p.horizon, u=self.signal, start=p.q, velocity=p.v, t0=p.t0, tau=tau, motion=p.motion, **chosen
+        )
+
+    def error(self, frame: FrameLike) -> float:
+        """How far a frame of the plan is from the error-controlled solver, at most [m]."""
+        exact = self._exact
+        mine = self.rollout.positions(frame)[:: self.problem.steps]
+        return float(np.linalg.norm(mine - exact.positions(frame), axis=1).max())
+
+    @cached_property
+    def _exact(self) -> Result:
+        return self.simulate()
