@@ -298,7 +298,11 @@ _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_
 _LAZY |= {name: "control.stepper" for name in ("Saved", "StepError", "Stepper")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
-_LAZY |= {"optimize": "control.optimal.optimize", "OptimalPlan": "control.optimal.plan", "Problem": "control.optimal.problem"}
+_LAZY |= {
+    "optimize": "control.optimal.optimize",
+    "OptimalPlan": "control.optimal.plan",
+    "Problem": "control.optimal.problem",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -76,7 +76,7 @@ class Repeated:
         if z is not None:
             record.memory[0] = z
         if t is not None:
-            record.t += t - record.t[0]
+            record.t[:] += t - record.t[0]
 
     def set_inputs(self, U: Array) -> None:
         """Rows of inputs (knots, nu) of the next open motion."""

@@ -13,7 +13,7 @@ from ...gradients.costs.cost import Cost
 from ...gradients.costs.states import States
 from ...gradients.repeated import Repeated
 from ...kernels.riccati import sweep
-from .expansion import couples, empty, expand
+from .expansion import Expansion, couples, empty, expand
 from .problem import Problem
 
 __all__ = ["Options", "Solution", "Solver"]
@@ -21,8 +21,11 @@ __all__ = ["Options", "Solution", "Solver"]
 Array = NDArray[np.float64]
 LOOSE, TIGHT = 1e-7, 1e-11  # tolerances of Newton's iteration: while inputs still change, and near the end
 NEAR = 1e-3  # relative slope from which on it is tight
-SMALLEST, LARGEST = 1e-9, 1e8  # damping; below the smallest it is none
-LENGTHS = 0.5 ** np.arange(11)  # that are tried
+LEAST, LARGEST = 1e-3, 1e6  # damping
+ROUNDING = 1e-14  # of the cost: what a step would win by less cannot be seen
+PAIRS, SLOW = 12, 0.3  # changes of the gradient that are remembered; rate of convergence from which on they are used
+LENGTHS = 0.5 ** np.arange(9)  # that are tried
+SHORT, LONG = 0.2, 0.4  # steps below ask for more damping, above for less
 FIRST_WEIGHT, WEIGHT_FACTOR, LARGEST_WEIGHT = 10.0, 10.0, 1e10  # of constraints, relative to the cost
 
 
@@ -34,6 +37,7 @@ class Options:
     iterations: int = 200
     violation: float = 1e-6  # of constraints, in their own units
     rounds: int = 20  # of multipliers
+    scale: float = 0.0  # derivative that slopes are relative to, if it is larger than what is found
 
 
 @dataclass
@@ -55,6 +59,8 @@ class Solution:
         Iterations, motions that were computed, rounds of multipliers.
     seconds : float
         Wall time.
+    scale : float
+        The derivative that slopes are relative to.
     """
 
     U: Array
@@ -69,6 +75,7 @@ class Solution:
     rollouts: int
     rounds: int
     seconds: float
+    scale: float
 
 
 class Solver:
@@ -105,12 +112,16 @@ class Solver:
         self.cost: Cost = problem.cost
         self.value = np.inf
         self.damping = 0.0
+        self._length = 1.0
         self.rollouts = 0
         self._tight = tolerance <= TIGHT
         self._options = Options()
+        self._pairs: list[tuple[Array, Array]] = []
+        self._last: tuple[Array, Array] | None = None
+        self._held: NDArray[np.bool_] = np.zeros_like(self.U, dtype=bool)
         self.costs: list[float] = []
         self.slopes: list[float] = []
-        self.reference = 0.0
+        self.scale = 0.0
         self.states: States = self.steps.states
 
     # ------------------------------------------------------------ parts of an iteration
@@ -135,27 +146,39 @@ class Solver:
         """After the cost has changed."""
         self.value = expand(self.cost, self.states, self.steps.knot, self._expansion)
 
-    def backwards(self) -> bool:
-        """Steps and gains for all knots, with more damping where it is needed. False if no damping helps."""
+    def backwards(self, *, held: bool = False) -> bool:
+        """Steps and gains for all knots, with more damping where it is needed. False if no damping helps.
+
+        Each knot keeps its bounds. With `held` inputs at a bound that their derivative holds them to stay there, and the others are free; see `aside`.
+        """
         low, high = self.problem.lower - self.U, self.problem.upper - self.U
-        while True:
-            failed = sweep(
-                self.steps.knot, self.steps.maps, *self._expansion, low, high, self.damping, self.k, self.K, self.gradient, self.won, self.V,
-                self.w, *self._scratch,
-            )  # fmt: skip
-            if failed < 0:
-                return True
+        if held:
+            low, high = self._only_free()
+        while not self._sweep(self._expansion, low, high, self.gradient):
             if not self.more_damping():
                 return False
+        return True
+
+    def _only_free(self) -> tuple[Array, Array]:
+        """Bounds of changes where inputs at bounds are held and the others free."""
+        held = self.held
+        return np.where(held, 0.0, -np.inf), np.where(held, 0.0, np.inf)
+
+    def _sweep(self, expansion: Expansion, low: Array, high: Array, gradient: Array) -> bool:
+        failed = sweep(
+            self.steps.knot, self.steps.maps, *expansion, low, high, self.damping, self.k, self.K, gradient, self.won, self.V, self.w,
+            *self._scratch,
+        )  # fmt: skip
+        return bool(failed < 0)
 
     def more_damping(self) -> bool:
         """Shorter steps; False if they are as short as can be."""
-        self.damping = max(10.0 * self.damping, 1e-6)
+        self.damping = max(10.0 * self.damping, LEAST)
         return self.damping <= LARGEST
 
     def less_damping(self) -> None:
         """Longer steps."""
-        self.damping = self.damping / 10.0 if self.damping > 10.0 * SMALLEST else 0.0
+        self.damping = self.damping / 10.0 if self.damping > LEAST else 0.0
 
     def forwards(self) -> bool:
         """The motion with the feedback, for the first length of the step that lowers the cost enough. False if none does."""
@@ -174,10 +197,91 @@ class Solver:
                 if move is not None:
                     self.q, self.v = q, v
                 self._take(self.steps.U)
+                self._length = float(length)
                 return True
         if move is not None:
             self.steps.set_start(self.q, self.v)
         return False
+
+    def aside(self) -> bool:
+        """The step where inputs at bounds are held, without feedback and projected on the bounds: a short one always lowers the cost. False if none does.
+
+        With feedback, inputs that meet a bound change all that follows, so that a step of any length may raise it.
+        """
+        if not self.backwards(held=True):
+            return False
+        return self._along(self._linear_step(), *self._start_step())
+
+    def _along(self, change: Array, move: Array | None, more: float) -> bool:
+        """A step along changes of the inputs (knots, nu) and of the start, projected on the bounds; False if no length lowers the cost."""
+        U0, zero = self.U, np.zeros_like(self.K)
+        for length in LENGTHS:
+            U = self.problem.clipped(U0 + length * change)
+            expected = -float(np.vdot(self.gradient, U - U0)) + length * more
+            if move is not None:
+                q, v = self._moved(length * move)
+                self.steps.set_start(q, v)
+            self.rollouts += 1
+            if expected > 0.0 and self.steps.feed_back(U, zero):
+                value = self.cost.evaluate(self.steps.states).value
+                if np.isfinite(value) and self.value - value > 1e-4 * expected:
+                    if move is not None:
+                        self.q, self.v = q, v
+                    self._take(U)
+                    self._length = float(length)
+                    return True
+        if move is not None:
+            self.steps.set_start(self.q, self.v)
+        return False
+
+    def remember(self, U: Array, gradient: Array) -> None:
+        """How the gradient has changed with the inputs since the last motion; forgotten where other inputs are at bounds."""
+        if self._pairs and np.any(self._held != self.held):
+            self._pairs.clear()
+        self._held = self.held
+        self._pairs.append((self.U - U, self.gradient - gradient))
+        del self._pairs[:-PAIRS]
+
+    def secant(self) -> bool:
+        """A quasi-Newton step: the matrix of the sweep, corrected by how gradients have changed, which the curvature of the motion is part of.
+
+        Without that the sweeps converge as slowly as this curvature is large. False if no length lowers the cost.
+        """
+        free = ~self.held
+        pairs = [(s * free, y * free) for s, y in self._pairs]
+        pairs = [(s, y) for s, y in pairs if np.vdot(s, y) > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y)]
+        x, shares = self.gradient * free, []
+        for s, y in reversed(pairs):
+            a = np.vdot(s, x) / np.vdot(s, y)
+            shares.append(a)
+            x = x - a * y
+        slope = np.zeros_like(self._expansion.slope)
+        first = np.searchsorted(self.steps.knot, np.arange(len(x)))
+        slope[first + 1, self.nx :] = x
+        pull = self._expansion.pull.copy()
+        pull[:, -1] = 0.0
+        if not self._sweep(self._expansion._replace(slope=slope, pull=pull), *self._only_free(), np.zeros_like(x)):
+            return False
+        d = -self._linear_step()
+        for (s, y), a in zip(pairs, reversed(shares)):
+            d = d + (a - np.vdot(y, d) / np.vdot(s, y)) * s
+        return self._along(-d, None, 0.0)
+
+    def _linear_step(self) -> Array:
+        """Changes of all inputs by the gains where the motion follows its maps, (knots, nu)."""
+        maps, knot, nx = self.steps.maps, self.steps.knot, self.nx
+        out = np.zeros_like(self.k)
+        x, last = np.zeros(self.K.shape[2]), -1
+        move, _more = self._start_step()
+        if move is not None:
+            x[:nx] = move
+        for A, k in zip(maps, knot.tolist()):
+            if k != last:
+                out[k] = self.k[k] + self.K[k] @ x
+                last = k
+            x[:nx] = A[:, :nx] @ x[:nx] + A[:, nx:] @ out[k]
+            x[nx:] = out[k] if self.before else 0.0
+        return out
 
     def _start_step(self) -> tuple[Array | None, float]:
         """The change of a free start, and what it wins."""
@@ -204,11 +308,16 @@ class Solver:
         return system.integrate(self.q, d[:nv]), self.v + d[nv : 2 * nv]
 
     @property
+    def held(self) -> NDArray[np.bool_]:
+        """Inputs at a bound that their derivative holds them to, (knots, nu)."""
+        p, g = self.problem, self.gradient
+        found: NDArray[np.bool_] = ((p.lower >= self.U) & (g > 0.0)) | ((p.upper <= self.U) & (g < 0.0))
+        return found
+
+    @property
     def projected(self) -> float:
         """The largest derivative of the cost by an input, or a free start; one against a bound counts as none."""
-        p, g = self.problem, self.gradient
-        held = ((self.U <= p.lower) & (g > 0.0)) | ((self.U >= p.upper) & (g < 0.0))
-        size = float(np.abs(np.where(held, 0.0, g)).max(initial=0.0))
+        size = float(np.abs(np.where(self.held, 0.0, self.gradient)).max(initial=0.0))
         if len(self.free):
             size = max(size, float(np.abs(self.w[self.free]).max()))
         return size
@@ -218,7 +327,7 @@ class Solver:
     def solve(self, options: Options) -> Solution:
         """Iterate to the optimum, with constraints by multipliers."""
         clock = time.perf_counter()
-        self._options = options
+        self._options, self.scale = options, options.scale
         self._begin()
         status, rounds, worst = "converged", 0, 0.0
         if not self.problem.constraints:
@@ -227,7 +336,7 @@ class Solver:
             status, rounds, worst = self._rounds()
         return Solution(
             self.U, self.K.copy(), self.q, self.v, status, self.costs, self.slopes, worst, len(self.costs) - 1, self.rollouts, rounds,
-            time.perf_counter() - clock,
+            time.perf_counter() - clock, self.scale,
         )  # fmt: skip
 
     def _begin(self) -> None:
@@ -245,7 +354,11 @@ class Solver:
             return False
         self._tight = True
         self.steps.set_tolerance(TIGHT)
-        return self.roll(self.U)
+        self.rollouts += 1
+        if not self.steps.feed_back(self.U, np.zeros_like(self.K)):
+            return self.roll(self.U)
+        self._take(self.U)
+        return True
 
     def _descend(self, tolerance: float) -> str:
         """Iterate until the projected gradient is below a tolerance, relative to slopes that balance there. Returns a status."""
@@ -253,11 +366,14 @@ class Solver:
         while True:
             if not self.backwards():
                 return "stalled"
+            if self._last is not None:
+                self.remember(*self._last)
+                self._last = None
             size = self.projected
             own = float(np.abs(self._expansion.slope[:, -m:]).max(initial=0.0))
-            self.reference = max(self.reference, size, own) if not self.costs else max(self.reference, own)
+            self.scale = max(self.scale, size, own) if not self.costs else max(self.scale, own)
             self.costs.append(self.value)
-            self.slopes.append(size / self.reference if self.reference > 0.0 else 0.0)
+            self.slopes.append(size / self.scale if self.scale > 0.0 else 0.0)
             small = self.slopes[-1] <= tolerance
             if self.slopes[-1] <= max(NEAR, tolerance) and self._tighten():
                 self.costs.pop()
@@ -267,10 +383,24 @@ class Solver:
                 return "converged"
             if len(self.costs) > self._options.iterations:
                 return "iterations"
-            if self.forwards():
-                self.less_damping()
+            if self._tight and self._start_step()[1] - self.won[0] <= ROUNDING * abs(self.value):
+                return "converged"
+            U, g = self.U, self.gradient.copy()
+            if self._improve():
+                if self._length > LONG:
+                    self.less_damping()
+                elif self._length < SHORT:
+                    self.more_damping()
+                self._last = U, g
             elif not self._tighten() and not self.more_damping():
                 return "stalled"
+
+    def _improve(self) -> bool:
+        """One step, of the kind that serves; False if none lowers the cost."""
+        slow = len(self.slopes) > 2 and self.slopes[-1] > SLOW * self.slopes[-2] and self.slopes[-1] < NEAR
+        if slow and len(self._pairs) > 1 and not self.problem.free and self.secant():
+            return True
+        return (self.backwards() if slow else True) and (self.forwards() or self.aside())
 
     def _rounds(self) -> tuple[str, int, float]:
         """The augmented Lagrangian: minimise, move the multipliers, weigh more what gets no better."""
@@ -283,6 +413,7 @@ class Solver:
         for k in range(options.rounds):
             self.judge_again()
             self.damping = 0.0
+            self._pairs, self._last = [], None
             status = self._descend(max(options.tolerance, 1e-2 * 0.1**k))
             worst = self._violation()
             done = worst <= options.violation

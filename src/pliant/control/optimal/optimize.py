@@ -22,7 +22,7 @@ __all__ = ["optimize", "solve_problem"]
 Array = NDArray[np.float64]
 
 MESSAGES = {
-    "converged": "the projected gradient is below the tolerance",
+    "converged": "the projected gradient is below the tolerance, or what could be won below rounding",
     "stalled": "no step lowers the cost any more, but the projected gradient is above the tolerance",
     "iterations": "the iterations were used up; start again from this plan, or allow more",
     "infeasible": "the constraints are not met: they may contradict each other, or the bounds of the inputs",
@@ -128,8 +128,9 @@ def optimize(
     if z is not None and z.shape == problem.z.shape:
         problem = replace(problem, z=z)
     options = Options(
-        positive("tolerance", tolerance), integer("iterations", iterations), positive("violation", violation)
-    )
+        positive("tolerance", tolerance), integer("iterations", iterations), positive("violation", violation),
+        scale=0.0 if warm is None else warm.scale,
+    )  # fmt: skip
     return solve_problem(problem, initial_inputs(problem, guess), options)
 
 
@@ -148,5 +149,6 @@ def plan_from(problem: Problem, found: Solution) -> OptimalPlan:
         warnings.append(f"{found.status}: {MESSAGES[found.status]}.")
     return OptimalPlan(
         problem, found.U, np.ascontiguousarray(found.gains[:, :, :nx]), run, found.status, MESSAGES[found.status], run.cost(problem.cost),
-        np.array(found.costs), np.array(found.slopes), found.violation, found.iterations, found.rollouts, found.seconds, tuple(warnings),
+        np.array(found.costs), np.array(found.slopes), found.violation, found.iterations, found.rollouts, found.seconds, found.scale,
+        tuple(warnings),
     )  # fmt: skip

@@ -48,6 +48,8 @@ class OptimalPlan:
     iterations, rollouts : int
     seconds : float
         Wall time.
+    scale : float
+        The derivative that slopes are relative to: the largest where the iteration began.
     warnings : tuple of str
     parameters : dict
         Values of the parameters that were optimised, by name.
@@ -66,6 +68,7 @@ class OptimalPlan:
     iterations: int
     rollouts: int
     seconds: float
+    scale: float = 0.0
     warnings: tuple[str, ...] = ()
     parameters: dict[str, float] = field(default_factory=dict)
 

@@ -80,7 +80,7 @@ class Problem:
     @property
     def times(self) -> Array:
         """Times at which inputs begin, and the end, (knots + 1,) [s]."""
-        return self.t0 + self.horizon / self.knots * np.arange(self.knots + 1)
+        return np.asarray(self.t0 + self.horizon / self.knots * np.arange(self.knots + 1), dtype=np.float64)
 
     def plan(self, u: Array, tolerance: float = 1e-10) -> Plan:
         """What the rollout of some inputs is told."""

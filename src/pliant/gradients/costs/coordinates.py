@@ -102,7 +102,9 @@ class Coordinates(NamedQuantity, LocalQuantity):
             out.q[:] = w @ _selection(v, out.q.shape[1])
             return out
 
-        return Evaluated(states.q[:, q], lambda d: d.q[:, v], pull, lambda: (_constant(states, v, states.system.nv), None, None))
+        return Evaluated(
+            states.q[:, q], lambda d: d.q[:, v], pull, lambda: (_constant(states, v, states.system.nv), None, None)
+        )
 
 
 class Rates(NamedQuantity, LocalQuantity):
@@ -130,7 +132,12 @@ class Rates(NamedQuantity, LocalQuantity):
             out.v[:] = w @ _selection(own, out.v.shape[1])
             return out
 
-        return Evaluated(states.v[:, own], lambda d: d.v[:, own], pull, lambda: (None, _constant(states, own, states.system.nv), None))
+        return Evaluated(
+            states.v[:, own],
+            lambda d: d.v[:, own],
+            pull,
+            lambda: (None, _constant(states, own, states.system.nv), None),
+        )
 
 
 def _inputs(system: System, names: tuple[str, ...] | None) -> Rows:
@@ -166,7 +173,12 @@ class Inputs(NamedQuantity, LocalQuantity):
             out.u[:] = w @ _selection(own, out.u.shape[1])
             return out
 
-        return Evaluated(states.u[:, own], lambda d: d.u[:, own], pull, lambda: (None, None, _constant(states, own, states.system.nu)))
+        return Evaluated(
+            states.u[:, own],
+            lambda d: d.u[:, own],
+            pull,
+            lambda: (None, None, _constant(states, own, states.system.nu)),
+        )
 
 
 class InputRates(NamedQuantity):

@@ -221,11 +221,17 @@ class Mapped(Quantity):
         found, A = self.inner.evaluate(states, rows), self.factor
         if A.ndim == 2:
             return Evaluated(
-                found.value @ A.T, lambda d: found.push(d) @ A.T, lambda w: found.pull(w @ A), _through(found, lambda J: A @ J)
+                found.value @ A.T,
+                lambda d: found.push(d) @ A.T,
+                lambda w: found.pull(w @ A),
+                _through(found, lambda J: A @ J),
             )
         factor = A[:, None] if A.ndim else A
         return Evaluated(
-            found.value * A, lambda d: found.push(d) * A, lambda w: found.pull(w * A), _through(found, lambda J: factor * J)
+            found.value * A,
+            lambda d: found.push(d) * A,
+            lambda w: found.pull(w * A),
+            _through(found, lambda J: factor * J),
         )
 
     def __repr__(self) -> str:

@@ -14,7 +14,19 @@ from ...model.validate import vector
 from ...system import Inputs, System, needs_system
 from ...system.arguments import checked_rows
 
-__all__ = ["Array", "Evaluated", "Rows", "Slopes", "States", "Variation", "by_slopes", "changes", "slopes_of", "still", "total"]
+__all__ = [
+    "Array",
+    "Evaluated",
+    "Rows",
+    "Slopes",
+    "States",
+    "Variation",
+    "by_slopes",
+    "changes",
+    "slopes_of",
+    "still",
+    "total",
+]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
