@@ -158,8 +158,8 @@ def transcribe(problem: Problem, U: Array, *, tolerance: float, iterations: int)
     costs: list[float] = []
     options = {
         "grad_f": calls["grad_f"], "jac_g": calls["jac_g"], "hess_lag": calls["hess_lag"], "iteration_callback": calls["watch"](costs),
-        "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.tol": tolerance, "ipopt.max_iter": iterations,
-        "ipopt.fixed_variable_treatment": "make_parameter", "ipopt.nlp_scaling_method": "none",
+        "no_nlp_grad": True, "calc_lam_p": False, "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.tol": tolerance, "ipopt.max_iter": iterations,
+        "ipopt.fixed_variable_treatment": "make_parameter", "ipopt.nlp_scaling_method": "none", "ipopt.bound_relax_factor": 0.0,
     }  # fmt: skip
     solver = casadi.nlpsol("transcription", "ipopt", calls["nlp"], options)
     found = solver(x0=guess, lbx=low, ubx=high, lbg=least, ubg=most)
