@@ -99,6 +99,8 @@ from .system import ConstrainedMotion, Contacts, ForwardDerivatives, InverseDeri
 from .viz.show import save_html, show, studio
 
 if TYPE_CHECKING:
+    from . import control
+    from .control.laws.inverse_statics import InverseStatics, inverse_statics
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
@@ -173,6 +175,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "InternalStress",
     "InverseDerivatives",
     "InverseMultiquadric",
+    "InverseStatics",
     "Joint",
     "JointFriction",
     "JointSpring",
@@ -262,11 +265,13 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "compiled_load",
     "composite_matrices",
     "constant_strain",
+    "control",
     "coriolis_matrix",
     "costs",
     "equation_of_motion",
     "helical_routing",
     "helix",
+    "inverse_statics",
     "io",
     "lie",
     "linearize",
@@ -303,10 +308,13 @@ _LAZY |= {
     "OptimalPlan": "control.optimal.plan",
     "Problem": "control.optimal.problem",
 }
+_LAZY |= {"InverseStatics": "control.laws.inverse_statics", "inverse_statics": "control.laws.inverse_statics"}
 
 
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
+    if name == "control":
+        return import_module(".control", __name__)
     if name in _LAZY:
         return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

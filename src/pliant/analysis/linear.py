@@ -23,7 +23,7 @@ from ..system.laws import refuse_memory
 from ..system.many import slopes_many
 from .matrices import joint_brackets
 
-__all__ = ["Linearization", "MinimalLinearization", "Modes", "linearize", "modes", "static_jacobian"]
+__all__ = ["Linearization", "MinimalLinearization", "Modes", "input_slopes", "linearize", "modes", "static_jacobian"]
 
 Array = NDArray[np.float64]
 _REST = 1e-6  # relative residual, and gap of loops [m, rad], up to which a robot is at rest
@@ -423,6 +423,14 @@ def static_jacobian(
     8.9 mm upwards per newton
     """
     choice("reference", reference, ("body", "world"))
+    q = _state(system, state, None, u, tau)[0]
+    return system.jacobian(frame, q, reference=reference) @ input_slopes(system, state, u=u, tau=tau)
+
+
+def input_slopes(
+    system: System, state: Equilibrium | ArrayLike, *, u: Inputs = None, tau: ArrayLike | None = None
+) -> Array:
+    """Change of the coordinates per unit change of each input, in quasi-static equilibrium, shape (nv, nu)."""
     q, inputs, forces, given = at_rest(system, state, u, tau)
     if not _is_solved(system, state):
         refuse_memory(system, "static_jacobian of coordinates")
@@ -436,7 +444,6 @@ def static_jacobian(
             f"static_jacobian is not defined for {system.name!r} at this state: nothing resists along "
             f"{name_directions(system, loose)}, so that inputs do not determine where it is. Add stiffness, or fix it."
         )
-    J = system.jacobian(frame, q, reference=reference)
     if len(system.loop_rows) or system.nz:
         B = static_actuation(system, q, inputs, given)
         K[system.known] = K[:, system.known] = B[system.known] = 0.0
@@ -447,8 +454,8 @@ def static_jacobian(
         size = np.sqrt(np.abs(np.diag(K)).max())
         kkt = np.block([[K, -size * G.T], [size * G, np.zeros((m, m))]])
         right = np.vstack([B, np.zeros((m, system.nu))])
-        return J @ np.linalg.solve(kkt, right)[:n]
+        return np.asarray(np.linalg.solve(kkt, right)[:n])
     slopes, found, _definite = slopes_many([system], q[None], inputs[None], forces[None])
     if not found[0]:
         raise np.linalg.LinAlgError(f"the stiffness of {system.name!r} is singular, or not finite, at this state.")
-    return J @ slopes[0]
+    return np.asarray(slopes[0])

@@ -8,6 +8,7 @@ A cost is a sum of terms, each a quantity of the states, a penalty and a choice 
 `pl.Reach`, `pl.Track`, `pl.Align`, `pl.Still`, `pl.Effort` and `pl.Smooth` are the common ones.
 """
 
+from ..gradients.costs.camera import Image
 from ..gradients.costs.contact import Clearance, ContactForce
 from ..gradients.costs.coordinates import Coordinates, InputRates, Inputs, Rates
 from ..gradients.costs.cost import Cost, CostValue, Term, as_cost
@@ -34,6 +35,7 @@ __all__ = [
     "Excess",
     "Function",
     "Huber",
+    "Image",
     "InputRates",
     "Inputs",
     "Linear",

@@ -1,1 +1,1 @@
-"""Laws of feedback by name, each with what it assumes."""
+"""Laws of feedback with a name, each with its assumption checked, and what is needed to make and tune them."""
