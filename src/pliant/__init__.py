@@ -101,6 +101,7 @@ from .viz.show import save_html, show, studio
 if TYPE_CHECKING:
     from . import control
     from .control.laws.inverse_statics import InverseStatics, inverse_statics
+    from .control.optimal.mpc import MPC, MPCResult
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
@@ -187,6 +188,8 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Linearization",
     "Link",
     "Loop",
+    "MPC",
+    "MPCResult",
     "Magnet",
     "Material",
     "Mesh",
@@ -303,6 +306,7 @@ _LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_
 _LAZY |= {name: "control.stepper" for name in ("Saved", "StepError", "Stepper")}
 _LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
 _LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
+_LAZY |= {"MPC": "control.optimal.mpc", "MPCResult": "control.optimal.mpc"}
 _LAZY |= {
     "optimize": "control.optimal.optimize",
     "OptimalPlan": "control.optimal.plan",

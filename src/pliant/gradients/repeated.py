@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +15,11 @@ from ..solve.result import Statistics
 from ..system import Given
 from .costs.states import States
 from .memory import Memory, Sizes
-from .plan import Plan
+from .plan import Ends, Part, Plan
 from .remembered import known_memory
+from .rollout import Rollout
 
-__all__ = ["Repeated", "knots_of"]
+__all__ = ["Repeated", "knots_of", "moved_on"]
 
 Array = NDArray[np.float64]
 
@@ -24,6 +28,14 @@ def knots_of(plan: Plan) -> NDArray[np.int64]:
     """Which row of inputs acts in each step, (n,), of a plan with held inputs."""
     middle = 0.5 * (plan.times[:-1] + plan.times[1:])
     return np.clip(np.searchsorted(plan.schedule.knots, middle) - 1, 0, len(plan.U) - 1)
+
+
+def moved_on(x: NDArray[Any], rows: int) -> None:
+    """Move rows to the front, in place; the last is repeated."""
+    n = min(rows, len(x))
+    if n:
+        x[:-n] = x[n:].copy()
+        x[-n:] = x[-1].copy()
 
 
 class Repeated:
@@ -116,6 +128,16 @@ class Repeated:
             )
         self._known = True
 
+    def shift(self, steps: int) -> None:
+        """Move the motion that is kept on by some steps, and what is known of them; the last is repeated, so that its maps only serve as a first guess."""
+        lever = self.memory.lever
+        for x in (lever.target_q, lever.target_v, lever.target_z, lever.target_u, lever.target_a, lever.maps):
+            moved_on(x, steps)
+        s = len(self.plan.tableau.c)
+        moved_on(lever.answers.reshape(len(lever.maps), s, *lever.answers.shape[1:]), steps)
+        moved_on(lever.stored[:-1], steps)
+        moved_on(lever.swaps[:-1], steps)
+
     @property
     def maps(self) -> Array:
         """Maps of all steps of the motion that was last kept, (n, 2 nv + nz, 2 nv + nz + nu), by state and inputs; a view."""
@@ -133,3 +155,16 @@ class Repeated:
         r, nu = self.memory.record, self.system.nu
         u = np.concatenate([r.inputs[:1, 1, :nu], r.inputs[:, -1, :nu]])
         return States(self.system, r.t.copy(), r.q.copy(), r.v.copy(), u)
+
+    def rollout(self) -> Rollout:
+        """The last motion as a `Rollout`, which shares its memory: nothing is to be computed here any more."""
+        record, system = self.memory.record, self.system
+        ends = Ends.of(self.memory, len(record.t) - 1)
+        plan = replace(
+            self.plan, U=self.U, times=ends.t, outer=ends.t, q=record.begin_q.copy(), v=record.begin_v.copy(), z=ends.memory[0],
+            schedule=replace(self.plan.schedule, knots=self.plan.schedule.knots + (ends.t[0] - self.plan.times[0]), _seen={}),
+        )  # fmt: skip
+        return Rollout(
+            system, ends.t, ends.q, ends.v, ends.u[:, : system.nu], ends.u[:, system.nu :], plan.U, plan.tableau.name, plan.schedule, (),
+            self.statistics, plan, (Part(plan, self._begin, self.memory),), ends.a, ends.force, ends.memory,
+        )  # fmt: skip

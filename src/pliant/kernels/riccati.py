@@ -197,7 +197,7 @@ def choose_inputs(H, g, before, pull, low, high, damping, k, K, Q, F, V, w, vect
     for i in range(m):
         for j in range(m):
             Q[i, j] = H[nx + i, nx + j]
-        Q[i, i] += damping * Q[i, i] + (FLAT * top if top > 0.0 else 1.0)
+        Q[i, i] += damping[i] + (FLAT * top if top > 0.0 else 1.0)
     if not bounded_step(Q, g[nx:], low, high, k, F, slope, step):
         return np.nan, np.nan
     for c in range(ny):
@@ -275,7 +275,7 @@ def go_on(V, w, nx, m, H, g):
             H[c, r] = f
 
 
-@kernel("i1 f3 f3 f2 f3 f3 f2 f2 x f2 f3 f2 f1 f2 f1 f2 f2 f2 f2 f2 f2")
+@kernel("i1 f3 f3 f2 f3 f3 f2 f2 f1 f2 f3 f2 f1 f2 f1 f2 f2 f2 f2 f2 f2")
 def sweep(
     knot, maps, curve, slope, before, pull, low, high, damping, k, K, gradient, won, V, w, H, Y, T, Q, F, vectors
 ):
@@ -292,8 +292,8 @@ def sweep(
         ∂²/∂u∂p, and ∂²/∂p² with ∂/∂p as the last row, of the costs that couple a knot with the one before; (0, …) if there are none.
     low, high : array (knots, m)
         Bounds of changes.
-    damping : float
-        What is added to the diagonal of the second derivatives by u, relative to it.
+    damping : array (m,)
+        What is added to the diagonal of the second derivatives by u.
     k, K : array (knots, m), (knots, m, ny)
         Out; ny is nx, or nx + m with the inputs of the knot before.
     gradient : array (knots, m)

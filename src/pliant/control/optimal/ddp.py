@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...gradients.costs.constraint import lagrangian
 from ...gradients.costs.cost import Cost
 from ...gradients.costs.states import States
-from ...gradients.repeated import Repeated
+from ...gradients.repeated import Repeated, moved_on
 from ...kernels.riccati import sweep
 from .expansion import Expansion, couples, empty, expand
 from .problem import Problem
@@ -21,11 +21,12 @@ __all__ = ["Options", "Solution", "Solver"]
 Array = NDArray[np.float64]
 LOOSE, TIGHT = 1e-7, 1e-11  # tolerances of Newton's iteration: while inputs still change, and near the end
 NEAR = 1e-3  # relative slope from which on it is tight
-LEAST, LARGEST = 1e-3, 1e6  # damping
+LEAST, LARGEST, FASTER = 1e-3, 1e12, 2.0  # damping: below the least it is none; how much faster it changes each time
+AT_BOUND = 1e-9  # of the largest input: what is nearer to a bound is at it
 ROUNDING = 1e-14  # of the cost: what a step would win by less cannot be seen
 PAIRS, SLOW = 12, 0.3  # changes of the gradient that are remembered; rate of convergence from which on they are used
-LENGTHS = 0.5 ** np.arange(9)  # that are tried
-SHORT, LONG = 0.2, 0.4  # steps below ask for more damping, above for less
+LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # that are tried
+SHORT, LONG = 0.15, 0.4  # lengths times what was won of what was expected: below more damping is asked for, above less
 FIRST_WEIGHT, WEIGHT_FACTOR, LARGEST_WEIGHT = 10.0, 10.0, 1e10  # of constraints, relative to the cost
 
 
@@ -111,8 +112,8 @@ class Solver:
         self._expansion = empty(self.steps.states, problem.knots, system.nz, self.before)
         self.cost: Cost = problem.cost
         self.value = np.inf
-        self.damping = 0.0
-        self._length = 1.0
+        self.damping, self._factor = 0.0, 1.0
+        self._trust = 1.0
         self.rollouts = 0
         self._tight = tolerance <= TIGHT
         self._options = Options()
@@ -140,11 +141,14 @@ class Solver:
         self.states = self.steps.states
         self.U = U.copy()
         self.steps.keep()
-        self.value = expand(self.cost, self.states, self.steps.knot, self._expansion)
+        self.judge_again()
 
     def judge_again(self) -> None:
-        """After the cost has changed."""
+        """The cost of the motion, and what damping is measured by: the curvature of the cost of inputs, or what would make all of it if it has none."""
         self.value = expand(self.cost, self.states, self.steps.knot, self._expansion)
+        own = np.diagonal(self._expansion.curve[:, self.nx :, self.nx :], axis1=1, axis2=2).sum(axis=0) / len(self.k)
+        range_of = np.abs(self.U).max(initial=0.0) or 1.0
+        self._metric = np.where(own > 0.0, own, abs(self.value) / range_of**2 / len(self.k) or 1.0)
 
     def backwards(self, *, held: bool = False) -> bool:
         """Steps and gains for all knots, with more damping where it is needed. False if no damping helps.
@@ -166,19 +170,23 @@ class Solver:
 
     def _sweep(self, expansion: Expansion, low: Array, high: Array, gradient: Array) -> bool:
         failed = sweep(
-            self.steps.knot, self.steps.maps, *expansion, low, high, self.damping, self.k, self.K, gradient, self.won, self.V, self.w,
+            self.steps.knot, self.steps.maps, *expansion, low, high, self.damping * self._metric, self.k, self.K, gradient, self.won, self.V, self.w,
             *self._scratch,
         )  # fmt: skip
         return bool(failed < 0)
 
     def more_damping(self) -> bool:
         """Shorter steps; False if they are as short as can be."""
-        self.damping = max(10.0 * self.damping, LEAST)
+        self._factor = max(FASTER, FASTER * self._factor)
+        self.damping = max(self._factor * self.damping, 1.0)
         return self.damping <= LARGEST
 
     def less_damping(self) -> None:
         """Longer steps."""
-        self.damping = self.damping / 10.0 if self.damping > LEAST else 0.0
+        self._factor = min(1.0 / FASTER, self._factor / FASTER)
+        self.damping *= self._factor
+        if self.damping < LEAST:
+            self.damping = 0.0
 
     def forwards(self) -> bool:
         """The motion with the feedback, for the first length of the step that lowers the cost enough. False if none does."""
@@ -196,12 +204,27 @@ class Solver:
             if np.isfinite(value) and self.value - value > 1e-4 * expected:
                 if move is not None:
                     self.q, self.v = q, v
+                self._trust = float(length) * min(1.0, (self.value - value) / expected) if expected > 0.0 else 0.0
                 self._take(self.steps.U)
-                self._length = float(length)
                 return True
         if move is not None:
             self.steps.set_start(self.q, self.v)
         return False
+
+    def follow(self) -> bool:
+        """The motion of the policy, from a new start: the whole step, wherever it leads. False if it cannot be computed."""
+        self.rollouts += 1
+        for open_inputs in (self.U + self.k, self.U):
+            if self.steps.feed_back(open_inputs, self.K):
+                self._take(self.steps.U)
+                return True
+        return False
+
+    def shift(self, knots: int) -> None:
+        """Move the policy on by some knots; the last is repeated."""
+        self.steps.shift(knots * self.problem.steps)
+        for x in (self.U, self.k, self.K):
+            moved_on(x, knots)
 
     def aside(self) -> bool:
         """The step where inputs at bounds are held, without feedback and projected on the bounds: a short one always lowers the cost. False if none does.
@@ -228,7 +251,7 @@ class Solver:
                     if move is not None:
                         self.q, self.v = q, v
                     self._take(U)
-                    self._length = float(length)
+                    self._trust = SHORT
                     return True
         if move is not None:
             self.steps.set_start(self.q, self.v)
@@ -311,7 +334,9 @@ class Solver:
     def held(self) -> NDArray[np.bool_]:
         """Inputs at a bound that their derivative holds them to, (knots, nu)."""
         p, g = self.problem, self.gradient
-        found: NDArray[np.bool_] = ((p.lower >= self.U) & (g > 0.0)) | ((p.upper <= self.U) & (g < 0.0))
+        near = AT_BOUND * max(float(np.abs(self.U).max(initial=0.0)), 1e-30)
+        low, high = self.U - p.lower <= near, p.upper - self.U <= near
+        found: NDArray[np.bool_] = (low & (g > 0.0)) | (high & (g < 0.0))
         return found
 
     @property
@@ -334,6 +359,7 @@ class Solver:
             status = self._descend(options.tolerance)
         else:
             status, rounds, worst = self._rounds()
+        self._finish()
         return Solution(
             self.U, self.K.copy(), self.q, self.v, status, self.costs, self.slopes, worst, len(self.costs) - 1, self.rollouts, rounds,
             time.perf_counter() - clock, self.scale,
@@ -348,6 +374,15 @@ class Solver:
                 "converge. Use more steps for each knot (steps=2), or another guess."
             )
 
+    def _finish(self) -> None:
+        """The motion to rounding, in the memory, with the gains as they would be without damping or bounds on steps."""
+        self._tight = True
+        self.steps.set_tolerance(TIGHT)
+        self.damping = 0.0
+        if self.backwards() and self.steps.feed_back(self.U, self.K):
+            self._take(self.steps.U)
+            self.backwards()
+
     def _tighten(self) -> bool:
         """Motions to rounding from now on. False if they are already, or cannot be."""
         if self._tight:
@@ -355,9 +390,9 @@ class Solver:
         self._tight = True
         self.steps.set_tolerance(TIGHT)
         self.rollouts += 1
-        if not self.steps.feed_back(self.U, np.zeros_like(self.K)):
-            return self.roll(self.U)
-        self._take(self.U)
+        if not self.steps.feed_back(self.U, self.K):  # an unstable robot would leave the motion without
+            return False
+        self._take(self.steps.U)
         return True
 
     def _descend(self, tolerance: float) -> str:
@@ -387,9 +422,9 @@ class Solver:
                 return "converged"
             U, g = self.U, self.gradient.copy()
             if self._improve():
-                if self._length > LONG:
+                if self._trust > LONG:
                     self.less_damping()
-                elif self._length < SHORT:
+                elif self._trust < SHORT:
                     self.more_damping()
                 self._last = U, g
             elif not self._tighten() and not self.more_damping():
@@ -397,8 +432,8 @@ class Solver:
 
     def _improve(self) -> bool:
         """One step, of the kind that serves; False if none lowers the cost."""
-        slow = len(self.slopes) > 2 and self.slopes[-1] > SLOW * self.slopes[-2] and self.slopes[-1] < NEAR
-        if slow and len(self._pairs) > 1 and not self.problem.free and self.secant():
+        slow = len(self._pairs) > 1 and self.slopes[-1] > SLOW * self.slopes[-2] and self.damping == 0.0
+        if slow and not self.problem.free and self.secant():
             return True
         return (self.backwards() if slow else True) and (self.forwards() or self.aside())
 
@@ -408,11 +443,11 @@ class Solver:
         weight = FIRST_WEIGHT
         made = [lagrangian(constraint, self.states, weight) for constraint in p.constraints]
         terms = [term for term, _multipliers in made]
-        self.cost = sum((one for one in terms), p.cost)
+        self.cost = sum(terms, p.cost)
         last, status, worst = np.inf, "infeasible", np.inf
         for k in range(options.rounds):
             self.judge_again()
-            self.damping = 0.0
+            self.damping, self._factor = 0.0, 1.0
             self._pairs, self._last = [], None
             status = self._descend(max(options.tolerance, 1e-2 * 0.1**k))
             worst = self._violation()

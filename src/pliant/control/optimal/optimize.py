@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...gradients.costs.constraint import Constraint
-from ...gradients.rollout import Method
+from ...gradients.rollout import Method, Rollout
 from ...model.validate import choice, integer, positive
 from ...system import System
 from .ddp import Options, Solution, Solver
+from .design import checked_parameters, optimise_design
 from .plan import OptimalPlan
 from .problem import Problem, initial_inputs, problem_of
 
@@ -45,6 +46,7 @@ def optimize(
     tau: ArrayLike | None = None,
     motion: Mapping[str, Any] | None = None,
     free: str | Iterable[str] = (),
+    parameters: Mapping[str, tuple[float, float]] | None = None,
     method: Literal["ddp"] = "ddp",
     integrator: Method = "sdirk2",
     tolerance: float = 1e-6,
@@ -76,6 +78,8 @@ def optimize(
         Further generalised forces and prescribed motion, as in `rollout`.
     free : "start", "velocity", or a list of them
         What is optimised with the inputs: coordinates or velocities of the start.
+    parameters : dict of pairs (lower, upper), optional
+        Parameters of the robot (`System.parameters`) that are optimised too, between bounds; the start is held fixed. The result's `system` has them.
     method : {"ddp"}
         How it is solved.
     integrator : {"sdirk2", "sdirk3", "midpoint", "euler"}
@@ -131,18 +135,26 @@ def optimize(
         positive("tolerance", tolerance), integer("iterations", iterations), positive("violation", violation),
         scale=0.0 if warm is None else warm.scale,
     )  # fmt: skip
-    return solve_problem(problem, initial_inputs(problem, guess), options)
+    U = initial_inputs(problem, guess)
+    if parameters is None:
+        return solve_problem(problem, U, options)
+    wanted = checked_parameters(system, parameters)
+    problem, found, run, values, said = optimise_design(problem, U, options, wanted)
+    plan = plan_from(problem, found, run)
+    return replace(plan, parameters=values, warnings=(*plan.warnings, *said))
 
 
 def solve_problem(problem: Problem, U: Array, options: Options | None = None) -> OptimalPlan:
     """Solve a problem by differential dynamic programming from some inputs."""
-    return plan_from(problem, Solver(problem, U).solve(Options() if options is None else options))
+    solver = Solver(problem, U)
+    found = solver.solve(Options() if options is None else options)
+    return plan_from(problem, found, solver.steps.rollout())
 
 
-def plan_from(problem: Problem, found: Solution) -> OptimalPlan:
-    """The result from what was found, with its motion to full precision."""
+def plan_from(problem: Problem, found: Solution, run: Rollout | None = None) -> OptimalPlan:
+    """The result from what was found and its motion, which is computed if it is left out."""
     problem = replace(problem, q=found.q, v=found.v)
-    run = problem.rollout(found.U)
+    run = problem.rollout(found.U) if run is None else run
     nx = 2 * problem.system.nv + problem.system.nz
     warnings = list(run.warnings)
     if found.status != "converged":

@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ...gradients.repeated import Repeated
 from ...gradients.rollout import Rollout
 from ...model.signal import Signal
-from ...model.validate import shown
+from ...model.validate import reals, shown
 from ...solve.result import Result
-from ...solve.simulate import simulate
+from ...solve.simulate import initial_state, simulate
 from ...system import FrameLike
 from .problem import Problem
 
@@ -136,6 +137,43 @@ class OptimalPlan:
         return simulate(
             p.system, p.horizon, u=self.signal, start=p.q, velocity=p.v, t0=p.t0, tau=tau, motion=p.motion, **chosen
         )
+
+    def follow(self, start: Any = None, velocity: ArrayLike | None = None, tau: ArrayLike | None = None) -> Rollout:
+        """The motion with the feedback of the plan, ``clip(u + gains (x ⊖ x̄))`` at every knot, from another start or with further forces.
+
+        Parameters
+        ----------
+        start, velocity
+            As in `simulate`; those of the plan if left out.
+        tau : array (nv,) or (n, nv), optional
+            Further generalised forces, which the plan does not know of.
+
+        Returns
+        -------
+        Rollout
+            With the inputs that were applied, so that its gradients and maps are those of the motion as it was computed.
+
+        Raises
+        ------
+        ArithmeticError
+            If a step cannot be taken.
+        """
+        p = self.problem
+        steps = Repeated(p.plan(self.u))
+        lever, run = steps.memory.lever, self.rollout
+        lever.target_q[:], lever.target_v[:], lever.target_z[:] = run.q, run.v, run.remembered
+        lever.low[:], lever.high[:] = p.lower, p.upper
+        q, v, _t = initial_state(p.system, p.q if start is None else start, velocity, None)
+        steps.set_start(q, p.v if start is None and velocity is None else v)
+        if tau is not None:
+            given = reals("tau", tau)
+            forces = steps.memory.record.inputs[:, :, p.system.nu :]
+            forces += given if given.ndim == 1 else given[:, None]
+        if not steps.feed_back(self.u, self.gains):
+            raise ArithmeticError(
+                f"step {(steps.failed or 0) + 1} cannot be taken: plan with more steps for each knot, or start nearer to the plan."
+            )
+        return steps.rollout()
 
     def error(self, frame: FrameLike) -> float:
         """How far a frame of the plan is from the error-controlled solver, at most [m]."""
