@@ -12,7 +12,7 @@ from pliant import gallery
 from pliant.viz.style import legend, panels
 
 QUICK = False
-TORQUE, PERIOD, HORIZON = 0.6, 0.01, 2.4  # N m, s, s
+TORQUE, PERIOD, HORIZON = 0.6, 0.01, 3.0  # N m, s, s
 YOUNG, VISCOSITY = 4e6, 6e3  # Pa, Pa s
 MODES = pl.Legendre(2)  # three functions
 SOFT = pl.Strains(bending_y=MODES, stretch=MODES, shear_z=MODES)
@@ -39,6 +39,7 @@ def upright(system: pl.System) -> pl.Equilibrium:
 
 
 JOINTS, SPEEDS = pl.costs.Coordinates(["shoulder", "elbow"]), pl.costs.Rates(["shoulder", "elbow"])
+LINKS = pl.costs.Coordinates(["upper", "lower"])
 WEIGHED = pl.costs.stack(JOINTS / 0.3, SPEEDS / 3.0, pl.costs.Rates(["upper", "lower"]) / 30.0)  # what weighs as much as ...
 EFFORT = 1 / 0.3**2  # ... 0.3 N m
 
@@ -52,12 +53,12 @@ def swing_up(system: pl.System, rest: pl.Equilibrium, **options) -> pl.OptimalPl
     """From the hanging robot to the upright one."""
     goal = (np.pi, 0.0)
     cost = [
-        JOINTS.near(goal), pl.Effort(0.5), JOINTS.near(goal, weight=100.0, at="end"), SPEEDS.near(weight=10.0, at="end"),
-        pl.Still(weight=0.01),
+        JOINTS.near(goal), pl.Effort(0.5), JOINTS.near(goal, weight=1000.0, at="end"), SPEEDS.near(weight=100.0, at="end"),
+        LINKS.near(weight=30.0, at="end"), pl.Still(weight=0.1),
     ]  # fmt: skip
     knots = round(HORIZON / PERIOD)
     first = 0.06 * np.sin(5.0 * PERIOD * np.arange(knots))[:, None]
-    asked = {"tolerance": 1e-4, "guess": first, "iterations": 80, **options}
+    asked = {"tolerance": 1e-4, "guess": first, "iterations": 120, **options}
     return pl.optimize(system, cost, bounds=(-TORQUE, TORQUE), horizon=HORIZON, knots=knots, start=pl.solve_statics(system), **asked)
 
 
@@ -67,7 +68,7 @@ def feedback(plan: pl.OptimalPlan, catch: pl.control.LQR):
     return pl.Sampled(lambda t, state: track(t, state) if t < HORIZON - 1e-9 else catch(t, state), PERIOD)
 
 
-def run_up(system: pl.System, plan: pl.OptimalPlan, duration: float = 4.0, u=None, plant: pl.System | None = None) -> pl.Result:
+def run_up(system: pl.System, plan: pl.OptimalPlan, duration: float = 5.0, u=None, plant: pl.System | None = None) -> pl.Result:
     """The plan on the error-controlled solver, perhaps on a plant that is another one."""
     law = feedback(plan, regulator(system, upright(system))) if u is None else u
     actual = system if plant is None else plant
@@ -76,7 +77,7 @@ def run_up(system: pl.System, plan: pl.OptimalPlan, duration: float = 4.0, u=Non
 
 def figures(run: pl.Result) -> dict[str, object]:
     figure, axes = panels(1, 2, size=(9, 3.4))
-    run.plot_snapshots(np.arange(0, 2.41, 0.1), view="xz", ax=axes[0])
+    run.plot_snapshots(np.arange(0, 3.01, 0.1), view="xz", ax=axes[0])
     axes[1].plot(run.t, np.degrees(run.q[:, 0]), label="shoulder [°]")
     axes[1].plot(run.t, np.degrees(run.q[:, 10]), label="elbow [°]")
     axes[1].step(run.t, 100 * run.u[:, 0], label="torque [0.01 N m]", lw=0.8)
@@ -121,7 +122,7 @@ def check_swing_up() -> None:
     plan = swing_up(system, upright(system))
     run = run_up(system, plan)
     assert np.abs(run.u).max() <= TORQUE
-    assert np.abs(run.q[run.t > 3.5][:, [0, 10]] - (np.pi, 0.0)).max() < 0.02
+    assert np.abs(run.q[run.t > 4.0][:, [0, 10]] - (np.pi, 0.0)).max() < 0.02
 
 
 if __name__ == "__main__":
