@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-from test_optimize import arm, cart
 
 import pliant as pl
 from pliant import costs
+from test_optimize import arm, cart
 
 SYSTEM = arm(2)
 START = pl.solve_statics(SYSTEM, [7.0, 0.0, 0.0])
@@ -61,7 +61,13 @@ def test_disturbance_delay_noise_and_another_robot(plan):
     system = plan.system
     stiff = system.with_parameters({"arm.young": 1.2e6})
     push = system.jacobian("arm.tip", plan.rollout.q[-1], reference="world")[3:].T @ np.array([0.0, 0.05, -0.05])
-    options = {"plant": stiff, "disturbance": lambda t: push * (t > 0.5), "noise": (1e-3, 1e-2), "delay": 0.02, "seed": 3}
+    options = {
+        "plant": stiff,
+        "disturbance": lambda t: push * (t > 0.5),
+        "noise": (1e-3, 1e-2),
+        "delay": 0.02,
+        "seed": 3,
+    }
     knows = pl.MPC(plan, rate=50, delay=0.02).run(1.2, **options)
     off = np.linalg.norm(knows.positions("arm.tip") - GOAL, axis=1)
     assert off[40:].max() < 0.4 * off[0]

@@ -321,7 +321,7 @@ def test_parameters_are_optimised_too(soft):
         slope = g[name] * (high - low)
         at_bound = (value <= low * (1 + 1e-9) and slope > 0) or (value >= high * (1 - 1e-9) and slope < 0)
         assert at_bound or abs(slope) < 1e-3 * plan.cost
-    with pytest.raises(KeyError, match="arm.young"):
+    with pytest.raises(KeyError, match=r"arm\.young"):
         pl.optimize(system, cost, parameters={"arm.yuong": (1.0, 2.0)}, **options)
     with pytest.raises(ValueError, match="between them"):
         pl.optimize(system, cost, parameters={"arm.young": (1.0, 2.0)}, **options)
