@@ -22,7 +22,9 @@ def plant(young: float = YOUNG, cart: float = CART, density: float = 1000.0) -> 
     rubber = pl.Material(young=young, poisson=0.5, density=density, viscosity=VISCOSITY)
     robot = pl.Robot("soft cart-pole")
     slider = robot.add_body("cart", joint=pl.Prismatic("x"), shape=pl.Box(0.12, 0.08, 0.05), mass=cart)
-    hinge = robot.add_body("hinge", parent=slider, joint=pl.Revolute("y"), shape=pl.Cylinder(0.012, 0.03, "y"), mass=0.02)
+    hinge = robot.add_body(
+        "hinge", parent=slider, joint=pl.Revolute("y"), shape=pl.Cylinder(0.012, 0.03, "y"), mass=0.02
+    )
     robot.add_rod(
         "pole", parent=hinge, offset=pl.rotate("y", np.pi / 2), length=0.5, section=pl.Circle(0.01), material=rubber,
         strains=pl.Strains(bending_y=MODES, stretch=MODES, shear_z=MODES),
@@ -57,7 +59,9 @@ def swing_up(system: pl.System, rest: pl.Equilibrium, **options) -> pl.OptimalPl
     knots = round(HORIZON / PERIOD)
     first = 0.5 * np.sin(6.0 * PERIOD * np.arange(knots))[:, None]  # a small push that breaks the symmetry
     asked = {"tolerance": 1e-4, "guess": first, **options}
-    return pl.optimize(system, cost, bounds=(-FORCE, FORCE), horizon=HORIZON, knots=knots, start=pl.solve_statics(system), **asked)
+    return pl.optimize(
+        system, cost, bounds=(-FORCE, FORCE), horizon=HORIZON, knots=knots, start=pl.solve_statics(system), **asked
+    )
 
 
 def feedback(plan: pl.OptimalPlan, catch: pl.control.LQR):
@@ -66,7 +70,9 @@ def feedback(plan: pl.OptimalPlan, catch: pl.control.LQR):
     return pl.Sampled(lambda t, state: track(t, state) if t < HORIZON - 1e-9 else catch(t, state), PERIOD)
 
 
-def run_up(system: pl.System, plan: pl.OptimalPlan, duration: float = 4.0, u=None, plant: pl.System | None = None) -> pl.Result:
+def run_up(
+    system: pl.System, plan: pl.OptimalPlan, duration: float = 4.0, u=None, plant: pl.System | None = None
+) -> pl.Result:
     """The plan on the error-controlled solver, perhaps on a plant that is another one."""
     law = feedback(plan, regulator(system, upright(system))) if u is None else u
     actual = system if plant is None else plant
@@ -91,7 +97,9 @@ def main(figures_dir: str | None = None) -> None:
     print(f"{system.nv} degrees of freedom; upright {rest.stability}, growth {poles.real.max():.2f} /s")
     plan = swing_up(system, rest)
     run = run_up(system, plan)
-    print(f"{plan}\n{run}\nend: cart {run.q[-1, 0]:.4f} m, hinge {np.degrees(run.q[-1, 1]):.3f}°, largest force {np.abs(run.u).max():.2f} N")
+    print(
+        f"{plan}\n{run}\nend: cart {run.q[-1, 0]:.4f} m, hinge {np.degrees(run.q[-1, 1]):.3f}°, largest force {np.abs(run.u).max():.2f} N"
+    )
     gallery.save(figures_dir, figures, run)
 
 

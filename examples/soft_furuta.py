@@ -12,7 +12,12 @@ from pliant import gallery
 from pliant.viz.style import legend, panels
 
 QUICK = False
-TORQUE, PLANNED, PERIOD, HORIZON = 0.4, 0.3, 0.01, 2.0  # N m, of which the plan may use so much and feedback has the rest; s, s
+TORQUE, PLANNED, PERIOD, HORIZON = (
+    0.4,
+    0.3,
+    0.01,
+    2.0,
+)  # N m, of which the plan may use so much and feedback has the rest; s, s
 YOUNG, VISCOSITY = 3e7, 1.5e4  # Pa, Pa s
 MODES = pl.Legendre(2)  # three functions
 SOFT = pl.Strains(torsion=MODES, bending=MODES)
@@ -24,9 +29,17 @@ def plant(young: float = YOUNG, density: float = 1000.0, hub: float = 0.2) -> pl
     robot = pl.Robot("soft Furuta pendulum")
     first = robot.add_body("hub", joint=pl.Revolute("z"), shape=pl.Cylinder(0.03, 0.03, "z"), mass=hub)
     arm = robot.add_rod("arm", parent=first, length=0.25, section=pl.Circle(0.0125), material=rubber, strains=SOFT)
-    hinge = robot.add_body("hinge", parent=arm.tip, joint=pl.Revolute("x"), shape=pl.Cylinder(0.01, 0.03, "x"), mass=0.02)
+    hinge = robot.add_body(
+        "hinge", parent=arm.tip, joint=pl.Revolute("x"), shape=pl.Cylinder(0.01, 0.03, "x"), mass=0.02
+    )
     robot.add_rod(
-        "pendulum", parent=hinge, offset=pl.rotate("y", np.pi / 2), length=0.3, section=pl.Circle(0.008), material=rubber, strains=SOFT
+        "pendulum",
+        parent=hinge,
+        offset=pl.rotate("y", np.pi / 2),
+        length=0.3,
+        section=pl.Circle(0.008),
+        material=rubber,
+        strains=SOFT,
     )
     robot.add_motor("torque", first)
     return robot.compile()
@@ -41,7 +54,9 @@ def upright(system: pl.System) -> pl.Equilibrium:
 JOINTS, SPEEDS = pl.costs.Coordinates(["hub", "hinge"]), pl.costs.Rates(["hub", "hinge"])
 LINKS = pl.costs.Coordinates(["arm", "pendulum"])
 LINK_DOFS = [*range(1, 10), *range(11, 20)]
-WEIGHED = pl.costs.stack(JOINTS / (1.0, 0.3), SPEEDS / 3.0, pl.costs.Rates(["arm", "pendulum"]) / 30.0)  # what weighs as much as ...
+WEIGHED = pl.costs.stack(
+    JOINTS / (1.0, 0.3), SPEEDS / 3.0, pl.costs.Rates(["arm", "pendulum"]) / 30.0
+)  # what weighs as much as ...
 EFFORT = 1 / 0.3**2  # ... 0.3 N m
 
 
@@ -60,7 +75,9 @@ def swing_up(system: pl.System, rest: pl.Equilibrium, **options) -> pl.OptimalPl
     knots = round(HORIZON / PERIOD)
     first = 0.03 * np.sin(8.0 * PERIOD * np.arange(knots))[:, None]
     asked = {"tolerance": 1e-4, "guess": first, "iterations": 60, **options}
-    return pl.optimize(system, cost, bounds=(-PLANNED, PLANNED), horizon=HORIZON, knots=knots, start=pl.solve_statics(system), **asked)
+    return pl.optimize(
+        system, cost, bounds=(-PLANNED, PLANNED), horizon=HORIZON, knots=knots, start=pl.solve_statics(system), **asked
+    )
 
 
 def feedback(plan: pl.OptimalPlan, catch: pl.control.LQR):
@@ -69,7 +86,9 @@ def feedback(plan: pl.OptimalPlan, catch: pl.control.LQR):
     return pl.Sampled(lambda t, state: track(t, state) if t < HORIZON - 1e-9 else catch(t, state), PERIOD)
 
 
-def run_up(system: pl.System, plan: pl.OptimalPlan, duration: float = 4.0, u=None, plant: pl.System | None = None) -> pl.Result:
+def run_up(
+    system: pl.System, plan: pl.OptimalPlan, duration: float = 4.0, u=None, plant: pl.System | None = None
+) -> pl.Result:
     """The plan on the error-controlled solver, perhaps on a plant that is another one."""
     law = feedback(plan, regulator(system, upright(system))) if u is None else u
     actual = system if plant is None else plant
@@ -93,7 +112,9 @@ def main(figures_dir: str | None = None) -> None:
     print(f"{system.nv} degrees of freedom; upright {rest.stability}, growth {poles.real.max().round(2)} /s")
     plan = swing_up(system, rest)
     run = run_up(system, plan)
-    print(f"{plan}\n{run}\nend: {np.degrees(run.q[-1, [0, 10]]).round(3)}°, largest torque {np.abs(run.u).max():.2f} N m")
+    print(
+        f"{plan}\n{run}\nend: {np.degrees(run.q[-1, [0, 10]]).round(3)}°, largest torque {np.abs(run.u).max():.2f} N m"
+    )
     gallery.save(figures_dir, figures, run)
 
 

@@ -24,9 +24,17 @@ def plant(young: float = YOUNG, density: float = 1000.0, shoulder: float = 0.1) 
     robot = pl.Robot("soft pendubot")
     first = robot.add_body("shoulder", joint=pl.Revolute("y"), shape=pl.Cylinder(0.02, 0.03, "y"), mass=shoulder)
     upper = robot.add_rod(
-        "upper", parent=first, offset=pl.rotate("y", np.pi / 2), length=0.3, section=pl.Circle(0.015), material=rubber, strains=SOFT
+        "upper",
+        parent=first,
+        offset=pl.rotate("y", np.pi / 2),
+        length=0.3,
+        section=pl.Circle(0.015),
+        material=rubber,
+        strains=SOFT,
     )
-    elbow = robot.add_body("elbow", parent=upper.tip, joint=pl.Revolute("y"), shape=pl.Cylinder(0.012, 0.03, "y"), mass=0.02)
+    elbow = robot.add_body(
+        "elbow", parent=upper.tip, joint=pl.Revolute("y"), shape=pl.Cylinder(0.012, 0.03, "y"), mass=0.02
+    )
     robot.add_rod("lower", parent=elbow, length=0.3, section=pl.Circle(0.01), material=rubber, strains=SOFT)
     robot.add_motor("torque", first)
     return robot.compile()
@@ -40,7 +48,9 @@ def upright(system: pl.System) -> pl.Equilibrium:
 
 JOINTS, SPEEDS = pl.costs.Coordinates(["shoulder", "elbow"]), pl.costs.Rates(["shoulder", "elbow"])
 LINKS = pl.costs.Coordinates(["upper", "lower"])
-WEIGHED = pl.costs.stack(JOINTS / 0.3, SPEEDS / 3.0, pl.costs.Rates(["upper", "lower"]) / 30.0)  # what weighs as much as ...
+WEIGHED = pl.costs.stack(
+    JOINTS / 0.3, SPEEDS / 3.0, pl.costs.Rates(["upper", "lower"]) / 30.0
+)  # what weighs as much as ...
 EFFORT = 1 / 0.3**2  # ... 0.3 N m
 
 
@@ -59,7 +69,9 @@ def swing_up(system: pl.System, rest: pl.Equilibrium, **options) -> pl.OptimalPl
     knots = round(HORIZON / PERIOD)
     first = 0.06 * np.sin(5.0 * PERIOD * np.arange(knots))[:, None]
     asked = {"tolerance": 1e-4, "guess": first, "iterations": 120, **options}
-    return pl.optimize(system, cost, bounds=(-TORQUE, TORQUE), horizon=HORIZON, knots=knots, start=pl.solve_statics(system), **asked)
+    return pl.optimize(
+        system, cost, bounds=(-TORQUE, TORQUE), horizon=HORIZON, knots=knots, start=pl.solve_statics(system), **asked
+    )
 
 
 def feedback(plan: pl.OptimalPlan, catch: pl.control.LQR):
@@ -68,7 +80,9 @@ def feedback(plan: pl.OptimalPlan, catch: pl.control.LQR):
     return pl.Sampled(lambda t, state: track(t, state) if t < HORIZON - 1e-9 else catch(t, state), PERIOD)
 
 
-def run_up(system: pl.System, plan: pl.OptimalPlan, duration: float = 5.0, u=None, plant: pl.System | None = None) -> pl.Result:
+def run_up(
+    system: pl.System, plan: pl.OptimalPlan, duration: float = 5.0, u=None, plant: pl.System | None = None
+) -> pl.Result:
     """The plan on the error-controlled solver, perhaps on a plant that is another one."""
     law = feedback(plan, regulator(system, upright(system))) if u is None else u
     actual = system if plant is None else plant
@@ -93,7 +107,9 @@ def main(figures_dir: str | None = None) -> None:
     print(f"{system.nv} degrees of freedom; upright {rest.stability}, growth {np.sort(poles.real)[-2:].round(2)} /s")
     plan = swing_up(system, rest)
     run = run_up(system, plan)
-    print(f"{plan}\n{run}\nend: {np.degrees(run.q[-1, [0, 10]]).round(3)}°, largest torque {np.abs(run.u).max():.2f} N m")
+    print(
+        f"{plan}\n{run}\nend: {np.degrees(run.q[-1, [0, 10]]).round(3)}°, largest torque {np.abs(run.u).max():.2f} N m"
+    )
     gallery.save(figures_dir, figures, run)
 
 

@@ -19,7 +19,9 @@ def tumbler() -> pl.System:
     )  # fmt: skip
     robot.add_tendon("up", arm, z=0.008)
     robot.add_tendon("side", arm, y=0.008)
-    robot.add_body("bob", parent=arm.tip, joint=pl.Spherical(), shape=pl.Box(0.05, 0.02, 0.01), mass=0.05, com=(0.02, 0, 0))
+    robot.add_body(
+        "bob", parent=arm.tip, joint=pl.Spherical(), shape=pl.Box(0.05, 0.02, 0.01), mass=0.05, com=(0.02, 0, 0)
+    )
     return robot.compile()
 
 
@@ -73,20 +75,27 @@ def test_model_by_differences(system):
         model.calcDiff(data, x, u)
         end = np.array(data.xnext)
 
-        def at(dx, du):
+        def at(dx, du, model=model, other=other, u=u, end=end):
             model.calc(other, state.integrate(x, dx), u + du)
             return np.append(state.diff(end, np.array(other.xnext)), other.cost)
 
         by = differences(lambda d: at(d, 0.0), x, state, state.ndx)
         np.testing.assert_allclose(np.vstack([data.Fx, data.Lx]), by, atol=2e-7 * np.abs(by).max())
         by = differences(lambda d: at(np.zeros(state.ndx), d), x, state, 2, eps=1e-4)
-        np.testing.assert_allclose(np.vstack([np.array(data.Fu).reshape(-1, 2), data.Lu]), by, atol=1e-7 * np.abs(by).max())
+        np.testing.assert_allclose(
+            np.vstack([np.array(data.Fu).reshape(-1, 2), data.Lu]), by, atol=1e-7 * np.abs(by).max()
+        )
     assert problem.terminalModel.nu == 0
 
 
 def test_sum_of_knots_is_the_cost(system):
     rng = np.random.default_rng(3)
-    cost = [pl.Reach("arm.tip", (0.1, 0.1, 0.1), 3.0), pl.Still(weight=0.1, at=0.04), pl.Effort(0.01), pl.costs.Position("hull")[2].mean()]
+    cost = [
+        pl.Reach("arm.tip", (0.1, 0.1, 0.1), 3.0),
+        pl.Still(weight=0.1, at=0.04),
+        pl.Effort(0.01),
+        pl.costs.Position("hull")[2].mean(),
+    ]
     made = dict(horizon=0.12, knots=3, steps=2, bounds=(0, 20))
     problem = pl.crocoddyl.shooting_problem(system, cost, **made)
     U = rng.uniform(0, 5, (3, 2))
@@ -114,7 +123,9 @@ def test_same_optimum():
     """Cost and inputs to 1e-6 of the largest, some of them at bounds."""
     system = arm()
     rest = pl.solve_statics(system)
-    plan = pl.optimize(system, REACH, bounds=(0, 12), horizon=0.5, knots=20, start=rest, tolerance=1e-10, iterations=500)
+    plan = pl.optimize(
+        system, REACH, bounds=(0, 12), horizon=0.5, knots=20, start=rest, tolerance=1e-10, iterations=500
+    )
     problem = pl.crocoddyl.shooting_problem(plan.problem)
     solver = crocoddyl.SolverBoxDDP(problem)
     solver.th_stop = 1e-14

@@ -48,7 +48,7 @@ class State(crocoddyl.StateAbstract):
 
     def rand(self) -> Array:
         """A random state near it."""
-        return self.integrate(self.zero(), np.random.default_rng().uniform(-1.0, 1.0, self.ndx))
+        return self.integrate(self.zero(), np.random.default_rng().uniform(-1.0, 1.0, (self.ndx,)))
 
     def diff(self, x0: Array, x1: Array) -> Array:
         """x₁ ⊖ x₀."""
@@ -118,7 +118,13 @@ class ActionModel(crocoddyl.ActionModelAbstract):
     """
 
     def __init__(
-        self, problem: Problem, knot: int | None = None, *, state: State | None = None, interval: Interval | None = None, cost: Cost | None = None
+        self,
+        problem: Problem,
+        knot: int | None = None,
+        *,
+        state: State | None = None,
+        interval: Interval | None = None,
+        cost: Cost | None = None,
     ) -> None:
         needs_plain_time(problem, "ActionModel")
         own = State(problem.system) if state is None else state
@@ -191,7 +197,9 @@ def shooting_problem(system: System | Problem, cost: Any = None, **options: Any)
     problem = system if isinstance(system, Problem) else problem_of(system, cost, **options)
     needs_plain_time(problem, "shooting_problem")
     if problem.constraints or problem.free:
-        raise ValueError("shooting_problem has no constraints and no free start: use pl.optimize, or penalties in the cost.")
+        raise ValueError(
+            "shooting_problem has no constraints and no free start: use pl.optimize, or penalties in the cost."
+        )
     state, interval = State(problem.system), Interval(problem)
     costs = interval_costs(problem, "shooting_problem")
     models = [ActionModel(problem, k, state=state, interval=interval, cost=one) for k, one in enumerate(costs)]

@@ -34,7 +34,9 @@ def needs_plain_time(problem: Problem, route: str) -> None:
     """Error if a knot of the problem is no function of its state and inputs alone."""
     system = problem.system
     if problem.motion or system.told or np.any(system.known):
-        raise ValueError(f"{route}: {system.name!r} has prescribed motion, which is no function of a state. Use pl.optimize with method='ddp'.")
+        raise ValueError(
+            f"{route}: {system.name!r} has prescribed motion, which is no function of a state. Use pl.optimize with method='ddp'."
+        )
     if system.nz:
         raise ValueError(
             f"{route}: {system.name!r} has loads that remember ({system.nz} internal variables), which are no part of its states. Use pl.optimize with method='ddp'."
@@ -107,13 +109,17 @@ class Interval:
 def interval_costs(problem: Problem, route: str) -> list[Cost | None]:
     """The cost as a sum over knots: of each the rows at the ends of its steps, of the first the start too. None where nothing counts."""
     if couples(problem.cost):
-        raise ValueError(f"{route}: the cost has rates of inputs (pl.Smooth), which couple knots. Leave them out, or use pl.optimize with method='ddp'.")
+        raise ValueError(
+            f"{route}: the cost has rates of inputs (pl.Smooth), which couple knots. Leave them out, or use pl.optimize with method='ddp'."
+        )
     n = problem.knots * problem.steps
-    times = problem.t0 + problem.step * np.arange(n + 1)
+    times: Array = problem.t0 + problem.step * np.arange(n + 1, dtype=np.float64)
     shares = []
     for factor, term in terms_of(problem.cost):
         if not term.penalty.by_row:
-            raise ValueError(f"{route}: the cost {term.name!r} is no sum over states. Use pl.optimize with method='ddp'.")
+            raise ValueError(
+                f"{route}: the cost {term.name!r} is no sum over states. Use pl.optimize with method='ddp'."
+            )
         w = row_weights(term.at, times, False, None)
         shares.append((factor, term, w / w.sum() if term.average else w))
     found: list[Cost | None] = []
@@ -123,6 +129,8 @@ def interval_costs(problem: Problem, route: str) -> list[Cost | None]:
         for factor, term, w in shares:
             own = w[rows] * (np.arange(len(rows)) > 0) if k else w[rows]  # its first row is the last of the knot before
             if np.any(own > 0.0):
-                parts.append((factor, Term(term.quantity, term.penalty, at=Weights(own), weight=term.weight, name=term.name)))
+                parts.append(
+                    (factor, Term(term.quantity, term.penalty, at=Weights(own), weight=term.weight, name=term.name))
+                )
         found.append(Sum(tuple(parts)) if parts else None)
     return found

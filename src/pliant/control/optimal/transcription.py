@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ...gradients.costs.states import States, slopes_of
-from .ddp import Solution
+from ...gradients.rollout import Rollout
+from .ddp import Options, Solution, Solver
 from .expansion import couples, empty, expand
 from .intervals import Interval, needs_plain_time
 from .problem import Problem
@@ -23,6 +25,9 @@ from .problem import Problem
 __all__ = ["Transcription", "transcribe"]
 
 Array = NDArray[np.float64]
+SNAP = 1e-6  # of the room between bounds: inputs as near are at them
+HISTORY = 30  # steps that the curvature of cost and equations together is learnt from
+BARRIER = 1e-3  # of the tolerance: what inputs near their bounds are pushed off by is not to be seen
 ENDS = {"Solve_Succeeded": "converged", "Solved_To_Acceptable_Level": "converged", "Maximum_Iterations_Exceeded": "iterations", "Infeasible_Problem_Detected": "infeasible"}  # fmt: skip
 
 
@@ -40,14 +45,18 @@ class Transcription:
         system = problem.system
         if system.manifold_joints or system.loop_rows:
             what = "spherical or free joints" if system.manifold_joints else "loops"
-            raise ValueError(f"method='collocation': {system.name!r} has {what}, so that its states are no plain numbers. Use method='ddp'.")
+            raise ValueError(
+                f"method='collocation': {system.name!r} has {what}, so that its states are no plain numbers. Use method='ddp'."
+            )
         if couples(problem.cost):
-            raise ValueError("method='collocation': rates of inputs (pl.Smooth) couple knots. Leave them out, or use method='ddp'.")
+            raise ValueError(
+                "method='collocation': rates of inputs (pl.Smooth) couple knots. Leave them out, or use method='ddp'."
+            )
         self.problem, self.system = problem, system
         self.nx, self.nu, self.n = 2 * system.nv, system.nu, problem.knots * problem.steps
         self.knot = np.repeat(np.arange(problem.knots), problem.steps)
         self.interval = Interval(problem, 1)
-        self.times = problem.t0 + problem.step * np.arange(self.n + 1)
+        self.times: Array = problem.t0 + problem.step * np.arange(self.n + 1, dtype=np.float64)
         self.size = (self.n + 1) * self.nx + problem.knots * self.nu
         self._expansion = empty(self.states(np.zeros(self.size)), problem.knots, 0, False)
         # where each entry of a row (x, u) is among the unknowns
@@ -94,14 +103,6 @@ class Transcription:
         np.add.at(out, self.places, self._expansion.slope)
         return out
 
-    def curvature(self, w: Array) -> sparse.csc_matrix:
-        """Gauss–Newton's matrix of the cost, its upper half."""
-        expand(self.problem.cost, self.states(w), self.knot, self._expansion)
-        k = self.places.shape[1]
-        rows, columns = np.repeat(self.places, k, axis=1), np.tile(self.places, (1, k))
-        full = sparse.coo_matrix((self._expansion.curve.ravel(), (rows.ravel(), columns.ravel())), (self.size, self.size))
-        return sparse.triu(full, format="csc")
-
     def equations(self, w: Array) -> Array:
         """What the steps leave open, F(xₖ, u) − xₖ₊₁, and quantities with bounds; error if a step cannot be taken."""
         x, u = self.split(w)
@@ -116,7 +117,7 @@ class Transcription:
     def jacobian(self, w: Array) -> sparse.csc_matrix:
         """Of the equations."""
         x, u = self.split(w)
-        blocks: list[tuple[Array, Array, Array]] = []
+        blocks: list[tuple[Any, ...]] = []
         own = np.arange(self.nx)
         for k in range(self.n):
             self._go(k, x, u)
@@ -130,11 +131,11 @@ class Transcription:
         for constraint, at in zip(self.problem.constraints, self._count):
             found = constraint.quantity.evaluate(states, at)
             count, m = found.value.shape
-            rows = first + np.arange(count * m).reshape(count, m)
+            own_rows = first + np.arange(count * m).reshape(count, m)
             nv = self.system.nv
             for J, part in zip(slopes_of(found, at), (slice(0, nv), slice(nv, 2 * nv), slice(2 * nv, None))):
                 if J is not None:
-                    blocks.append((J, *np.broadcast_arrays(rows[:, :, None], self.places[at][:, None, part])))
+                    blocks.append((J, *np.broadcast_arrays(own_rows[:, :, None], self.places[at][:, None, part])))
             first += count * m
         values, rows, columns = (np.concatenate([np.ravel(block[i]) for block in blocks]) for i in range(3))
         return sparse.csc_matrix((values, (rows, columns)), (first, self.size))
@@ -144,47 +145,63 @@ class Transcription:
             raise ArithmeticError(f"step {k + 1} cannot be taken")
 
 
-def transcribe(problem: Problem, U: Array, *, tolerance: float, iterations: int) -> tuple[Solution, str]:
-    """Solve a problem by Ipopt from the motion of some inputs, or from its start if they have none; what was found, and what Ipopt says."""
+def transcribe(problem: Problem, U: Array, options: Options) -> tuple[Solution, Rollout, str]:
+    """Solve a problem by Ipopt, from the motion of some inputs; what was found, its motion, and what Ipopt says.
+
+    Gains and slopes are those of a sweep of `ddp` along the motion of the inputs that were found.
+    """
     try:
         import casadi
     except ImportError:
-        raise ImportError("method='collocation' needs CasADi, which brings Ipopt: pip install 'pliant[casadi]'.") from None
+        raise ImportError(
+            "method='collocation' needs CasADi, which brings Ipopt: pip install 'pliant[casadi]'."
+        ) from None
     clock = time.perf_counter()
     task = Transcription(problem)
     low, high, least, most = task.bounds()
-    guess = _guess(task, U)
+    guess, scale = _guess(task, U)
     calls = _callbacks(casadi, task, guess)
     costs: list[float] = []
-    options = {
-        "grad_f": calls["grad_f"], "jac_g": calls["jac_g"], "hess_lag": calls["hess_lag"], "iteration_callback": calls["watch"](costs),
-        "no_nlp_grad": True, "calc_lam_p": False, "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.tol": tolerance, "ipopt.max_iter": iterations,
-        "ipopt.fixed_variable_treatment": "make_parameter", "ipopt.nlp_scaling_method": "none", "ipopt.bound_relax_factor": 0.0,
+    settings = {
+        "grad_f": calls["grad_f"], "jac_g": calls["jac_g"], "iteration_callback": calls["watch"](costs),
+        "no_nlp_grad": True, "calc_lam_p": False, "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes",
+        "ipopt.tol": max(BARRIER * options.tolerance * scale, 1e-13), "ipopt.constr_viol_tol": min(1e-9, options.violation),
+        "ipopt.max_iter": options.iterations, "ipopt.nlp_scaling_method": "none", "ipopt.hessian_approximation": "limited-memory", "ipopt.limited_memory_max_history": HISTORY, "ipopt.bound_relax_factor": 0.0,
     }  # fmt: skip
-    solver = casadi.nlpsol("transcription", "ipopt", calls["nlp"], options)
+    solver = casadi.nlpsol("transcription", "ipopt", calls["nlp"], settings)
     found = solver(x0=guess, lbx=low, ubx=high, lbg=least, ubg=most)
-    said = str(solver.stats()["return_status"])
+    said, g = str(solver.stats()["return_status"]), np.array(found["g"]).ravel()
     x, u = task.split(np.array(found["x"]).ravel())
     nv = task.system.nv
-    g = np.array(found["g"]).ravel()
-    off = float(np.maximum(0.0, np.maximum(least - g, g - most)).max(initial=0.0))
-    return Solution(
-        problem.clipped(u), np.zeros((problem.knots, task.nu, task.nx)), x[0, :nv], x[0, nv:], ENDS.get(said, "stalled"), costs or [float(found["f"])],
-        [], off, int(solver.stats()["iter_count"]), 0, 0, time.perf_counter() - clock, 1.0,
-    ), said  # fmt: skip
+    off = float(np.maximum(0.0, np.maximum(least - g, g - most))[task.n * task.nx :].max(initial=0.0))
+    there = replace(problem, q=x[0, :nv].copy(), v=x[0, nv:].copy(), constraints=(), free=())
+    sweep = Solver(there, _snapped(problem, u))
+    own = sweep.solve(replace(options, iterations=0, scale=max(options.scale, scale)))
+    solution = replace(
+        own, status=ENDS.get(said, "stalled"), costs=costs or own.costs, violation=off, iterations=int(solver.stats()["iter_count"]),
+        rollouts=0, seconds=time.perf_counter() - clock,
+    )  # fmt: skip
+    return solution, sweep.steps.rollout(), said
 
 
-def _guess(task: Transcription, U: Array) -> Array:
-    """Unknowns to start with: the motion of the inputs, or the start all the time."""
+def _snapped(problem: Problem, u: Array) -> Array:
+    """Inputs at the bounds that a barrier keeps them a little off."""
+    room = problem.upper - problem.lower
+    near = SNAP * np.where(np.isfinite(room), room, 0.0)
+    out = np.where(u - problem.lower <= near, problem.lower, u)
+    return problem.clipped(np.where(problem.upper - u <= near, problem.upper, out))
+
+
+def _guess(task: Transcription, U: Array) -> tuple[Array, float]:
+    """Unknowns to start with, the motion of the inputs or its start all the time, and the largest derivative of the cost by an input there."""
     p = task.problem
-    first = np.concatenate([p.q, p.v])
-    x = np.tile(first, (task.n + 1, 1))
+    inputs = p.clipped(U)
     try:
-        run = p.rollout(U)
-        x = np.hstack([run.q, run.v])
+        run = p.rollout(inputs)
+        x, scale = np.hstack([run.q, run.v]), float(np.abs(run.gradient(p.cost).u).max(initial=0.0))
     except ArithmeticError:
-        pass
-    return np.concatenate([x.ravel(), p.clipped(U).ravel()])
+        x, scale = np.tile(np.concatenate([p.q, p.v]), (task.n + 1, 1)), 1.0
+    return np.concatenate([x.ravel(), inputs.ravel()]), scale or 1.0
 
 
 def _callbacks(casadi: Any, task: Transcription, w0: Array) -> dict[str, Any]:
@@ -193,10 +210,15 @@ def _callbacks(casadi: Any, task: Transcription, w0: Array) -> dict[str, Any]:
     dense, nothing = casadi.Sparsity.dense, casadi.Sparsity(0, 0)
     # structure, with entries that happen to vanish
     jacobian = _structure(casadi, task.jacobian, w0, task.size)
-    curvature = _structure(casadi, task.curvature, w0, task.size)
 
-    class Call(casadi.Callback):  # type: ignore[misc]
-        def __init__(self, name: str, given: list[tuple[str, Any]], results: list[tuple[str, Any]], value: Callable[..., list[Any]]) -> None:
+    class Call(casadi.Callback):
+        def __init__(
+            self,
+            name: str,
+            given: list[tuple[str, Any]],
+            results: list[tuple[str, Any]],
+            value: Callable[..., list[Any]],
+        ) -> None:
             casadi.Callback.__init__(self)
             self.given, self.results, self.value = given, results, value
             self.construct(name, {})
@@ -246,15 +268,13 @@ def _callbacks(casadi: Any, task: Transcription, w0: Array) -> dict[str, Any]:
         "nlp": Call("nlp", [x, p], [f, g], lambda w, _p: [task.cost(w), task.equations(w)]),
         "grad_f": Call("grad_f", [x, p], [f, ("grad_f_x", dense(task.size, 1))], lambda w, _p: [task.cost(w), task.gradient(w)]),
         "jac_g": Call("jac_g", [x, p], [g, ("jac_g_x", jacobian[0])], lambda w, _p: [task.equations(w), matrix(jacobian, task.jacobian(w))]),
-        "hess_lag": Call(
-            "hess_lag", [x, p, ("lam_f", one), ("lam_g", dense(rows, 1))], [("triu_hess_gamma_x_x", curvature[0])],
-            lambda w, _p, s, _l: [float(s[0]) * matrix(curvature, task.curvature(w))],
-        ),
         "watch": watch, "kept": kept,
     }  # fmt: skip
 
 
-def _structure(casadi: Any, function: Callable[[Array], sparse.csc_matrix], w0: Array, columns: int) -> tuple[Any, Callable[[Any], Array]]:
+def _structure(
+    casadi: Any, function: Callable[[Array], sparse.csc_matrix], w0: Array, columns: int
+) -> tuple[Any, Callable[[Any], Array]]:
     """The sparsity of a matrix, whatever its values, and how values are read into it."""
     pattern = function(w0)
     pattern.sum_duplicates()
