@@ -16,6 +16,7 @@ from ...model.validate import integer, non_negative, positive, shown, vector
 from ...system import FrameLike, System, needs_system
 from .ddp import Solver
 from .plan import OptimalPlan
+from .problem import Problem
 
 __all__ = ["MPC", "MPCResult"]
 
@@ -279,52 +280,34 @@ class MPC:
         MPCResult
         """
         robot = self._plant(plant)
-        n, fine = (
-            max(1, round(positive("duration", duration, unit="s") * self.rate)),
-            integer("substeps", substeps, minimum=1),
-        )
-        h = 1.0 / self.rate / fine
+        n = max(1, round(positive("duration", duration, unit="s") * self.rate))
         late = self.delay if delay is None else non_negative("delay", delay, unit="s")
-        wait = int(np.ceil(late / h - 1e-9))
+        q, v = (self.problem.q, self.problem.v) if start is None else _state(robot, start)[:2]
+        moving = _Plant(
+            robot, self.problem, q, v, integer("substeps", substeps, minimum=1), self.rate, late, self.plan.u[0]
+        )
         deviation: Array = np.broadcast_to(np.asarray(noise, dtype=float), (2,))
         rng, scale = np.random.default_rng(seed), robot.internal.scale
-        q, v = (self.problem.q, self.problem.v) if start is None else _state(robot, start)[:2]
-        t = self.problem.t0
-        plan = plan_of(robot, np.zeros((fine, robot.nu)), step=h, start=q, velocity=v, t0=t, motion=self.problem.motion)
-        steps = Repeated(plan)
-        z = steps.memory.record.memory[0].copy()
         self.reset()
         log = _Log(robot, n)
-        log.put_state(0, t, q, v)
-        sent = [(-1, self.plan.u[0])]  # steps of the plant from which inputs act
+        log.put_state(0, moving)
         for k in range(n):
             seen = _Measured(
-                robot.integrate(q, deviation[0] * scale * rng.standard_normal(robot.nv)),
-                v + deviation[1] * scale * rng.standard_normal(robot.nv),
-                z,
+                robot.integrate(moving.q, deviation[0] * scale * rng.standard_normal(robot.nv)),
+                moving.v + deviation[1] * scale * rng.standard_normal(robot.nv),
+                moving.z,
             )
             clock, busy = time.perf_counter(), time.thread_time()
-            u = self.control(t, seen)
+            u = self.control(moving.t, seen)
             log.latencies[k], log.cpu[k] = time.perf_counter() - clock, time.thread_time() - busy
-            sent.append((k * fine + wait, u))
-            acting = np.array([[x for begin, x in sent if begin <= k * fine + j][-1] for j in range(fine)])
-            sent = sent[-(wait // fine + 3) :]
-            steps.set_start(q, v, z, t)
-            steps.set_inputs(acting)
-            if disturbance is not None:
-                steps.memory.record.inputs[:, :, robot.nu :] = vector("disturbance(t)", disturbance(t), (robot.nv,))
-            if not steps.roll():
-                raise ArithmeticError(
-                    f"the plant cannot be moved on from t = {t:.6g} s with steps of {h:.3g} s: use more substeps. The inputs were {u}."
-                )
-            r = steps.memory.record
-            q, v, z = r.q[-1].copy(), r.v[-1].copy(), r.memory[-1].copy()
-            t = self.problem.t0 + (k + 1) / self.rate
-            log.put_state(k + 1, t, q, v)
-            log.u[k], log.applied[k], log.costs[k] = u, acting[-1], self.value
+            push = None if disturbance is None else vector("disturbance(t)", disturbance(moving.t), (robot.nv,))
+            log.u[k], log.applied[k], log.costs[k] = u, moving.go_on(u, push), self.value
+            log.put_state(k + 1, moving)
         warnings = []
-        if abs(wait * h - late) > 1e-12:
-            warnings.append(f"the delay of {late:g} s was rounded up to {wait * h:g} s, whole steps of the plant.")
+        if abs(moving.wait * moving.h - late) > 1e-12:
+            warnings.append(
+                f"the delay of {late:g} s was rounded up to {moving.wait * moving.h:g} s, whole steps of the plant."
+            )
         if self.failures:
             warnings.append(
                 f"{self.failures} of {n} samples could not be planned, and got the inputs of the plan before."
@@ -343,8 +326,48 @@ class MPC:
         return plant
 
 
+class _Plant:
+    """The robot of a closed loop: its state, and inputs that act late."""
+
+    def __init__(
+        self, system: System, problem: Problem, q: Array, v: Array, fine: int, rate: float, late: float, u: Array
+    ) -> None:
+        self.system, self.fine, self.rate, self.q, self.v = system, fine, rate, q, v
+        self.h = 1.0 / rate / fine
+        self.wait = int(np.ceil(late / self.h - 1e-9))  # steps
+        self.begin = self.t = problem.t0
+        zero = np.zeros((fine, system.nu))
+        plan = plan_of(system, zero, step=self.h, start=q, velocity=v, t0=self.t, motion=problem.motion)
+        self._steps = Repeated(plan)
+        self.z = self._steps.memory.record.memory[0].copy()
+        self._sent = [(-1, u)]  # steps from which inputs act
+        self._samples = 0
+
+    def go_on(self, u: Array, push: Array | None) -> Array:
+        """A sample further; returns the input that acts at its end."""
+        first, steps = self._samples * self.fine, self._steps
+        self._sent.append((first + self.wait, u))
+        acting = np.array([[x for begin, x in self._sent if begin <= first + j][-1] for j in range(self.fine)])
+        self._sent = self._sent[-(self.wait // self.fine + 3) :]
+        steps.set_start(self.q, self.v, self.z, self.t)
+        steps.set_inputs(acting)
+        if push is not None:
+            steps.memory.record.inputs[:, :, self.system.nu :] = push
+        if not steps.roll():
+            raise ArithmeticError(
+                f"the plant cannot be moved on from t = {self.t:.6g} s with steps of {self.h:.3g} s: use more substeps. The inputs were {u}."
+            )
+        r = steps.memory.record
+        self.q, self.v, self.z = r.q[-1].copy(), r.v[-1].copy(), r.memory[-1].copy()
+        self._samples += 1
+        self.t = self.begin + self._samples / self.rate
+        return acting[-1]
+
+
 @dataclass
 class _Measured:
+    """What the controller sees."""
+
     q: Array
     v: Array
     memory: Array
@@ -364,8 +387,9 @@ class _Log:
         self.u, self.applied = np.zeros((2, n, s.nu))
         self.costs, self.latencies, self.cpu = np.zeros((3, n))
 
-    def put_state(self, k: int, t: float, q: Array, v: Array) -> None:
-        self.t[k], self.q[k], self.v[k] = t, q, v
+    def put_state(self, k: int, plant: _Plant) -> None:
+        """The state at the beginning of sample k."""
+        self.t[k], self.q[k], self.v[k] = plant.t, plant.q, plant.v
 
     def result(self, rate: float, failures: int, warnings: tuple[str, ...]) -> MPCResult:
         return MPCResult(

@@ -13,7 +13,7 @@ from ...gradients.costs.constraint import Constraint
 from ...gradients.rollout import Method, Rollout
 from ...model.validate import choice, integer, positive
 from ...system import System
-from .ddp import Options, Solution, Solver
+from .ddp import Options, Policy, Solution, Solver
 from .design import checked_parameters, optimise_design
 from .plan import OptimalPlan
 from .problem import Problem, initial_inputs, problem_of
@@ -23,7 +23,7 @@ __all__ = ["optimize", "solve_problem"]
 Array = NDArray[np.float64]
 
 MESSAGES = {
-    "converged": "the projected gradient is below the tolerance, or what could be won below rounding",
+    "converged": "the projected gradient, or what a step could still win, is below the tolerance",
     "stalled": "no step lowers the cost any more, but the projected gradient is above the tolerance",
     "iterations": "the iterations were used up; start again from this plan, or allow more",
     "infeasible": "the constraints are not met: they may contradict each other, or the bounds of the inputs",
@@ -87,7 +87,7 @@ def optimize(
         Method of the rollout.
     tolerance : float
         Where it stops: the largest derivative of the cost by an input that no bound holds back, relative to the largest that there was at the
-        beginning, or to what the cost of inputs has.
+        beginning, or to what the cost of inputs has; or where a step would win less than 1000 times the square of it, of the cost, twice in a row.
     iterations : int
         At most so many.
     violation : float
@@ -140,7 +140,7 @@ def optimize(
     if method == "collocation":
         return _collocated(problem, U, options, parameters)
     if parameters is None:
-        return solve_problem(problem, U, options)
+        return solve_problem(problem, U, options, None if warm is None else warm.policy)
     wanted = checked_parameters(system, parameters)
     problem, found, run, values, said = optimise_design(problem, U, options, wanted)
     plan = plan_from(problem, found, run)
@@ -164,9 +164,13 @@ def _collocated(problem: Problem, U: Array, options: Options, parameters: Any) -
     return plan
 
 
-def solve_problem(problem: Problem, U: Array, options: Options | None = None) -> OptimalPlan:
-    """Solve a problem by differential dynamic programming from some inputs."""
-    solver = Solver(problem, U)
+def solve_problem(
+    problem: Problem, U: Array, options: Options | None = None, policy: Policy | None = None
+) -> OptimalPlan:
+    """Solve a problem by differential dynamic programming from some inputs, or a policy about them."""
+    solver = Solver(
+        problem, U, policy=policy if policy is not None and policy.gains.shape[0] == problem.knots else None
+    )
     found = solver.solve(Options() if options is None else options)
     return plan_from(problem, found, solver.steps.rollout())
 

@@ -16,6 +16,7 @@ from ...model.validate import reals, shown
 from ...solve.result import Result
 from ...solve.simulate import initial_state, simulate
 from ...system import FrameLike
+from .ddp import Policy
 from .problem import Problem
 
 __all__ = ["OptimalPlan"]
@@ -54,6 +55,8 @@ class OptimalPlan:
     warnings : tuple of str
     parameters : dict
         Values of the parameters that were optimised, by name.
+    moved : int
+        By how many knots it was `shifted`; `rollout` is that before.
     """
 
     problem: Problem
@@ -72,6 +75,7 @@ class OptimalPlan:
     scale: float = 0.0
     warnings: tuple[str, ...] = ()
     parameters: dict[str, float] = field(default_factory=dict)
+    moved: int = field(default=0, repr=False)
 
     @property
     def success(self) -> bool:
@@ -110,11 +114,18 @@ class OptimalPlan:
         """
         p, n = self.problem, min(knots, self.problem.knots)
         u = np.concatenate([self.u[n:], np.repeat(self.u[-1:], n, axis=0)])
-        row = n * p.steps
         run = self.rollout
+        row = min((self.moved + n) * p.steps, len(run.t) - 1)
         later = replace(p, q=run.q[row].copy(), v=run.v[row].copy(), z=run.remembered[row].copy(), t0=float(run.t[row]))
         gains = np.concatenate([self.gains[n:], np.repeat(self.gains[-1:], n, axis=0)])
-        return replace(self, problem=later, u=u, gains=gains)
+        return replace(self, problem=later, u=u, gains=gains, moved=self.moved + n)
+
+    @property
+    def policy(self) -> Policy:
+        """The motion of the plan and its gains, from where it was shifted to; the last state is repeated."""
+        run, n = self.rollout, self.moved * self.problem.steps
+        rows = np.minimum(np.arange(len(run.t)) + n, len(run.t) - 1)
+        return Policy(run.q[rows], run.v[rows], run.remembered[rows], self.gains)
 
     @property
     def signal(self) -> Signal:
@@ -160,8 +171,8 @@ class OptimalPlan:
         """
         p = self.problem
         steps = Repeated(p.plan(self.u))
-        lever, run = steps.memory.lever, self.rollout
-        lever.target_q[:], lever.target_v[:], lever.target_z[:] = run.q, run.v, run.remembered
+        lever, policy = steps.memory.lever, self.policy
+        lever.target_q[:], lever.target_v[:], lever.target_z[:] = policy.q, policy.v, policy.z
         lever.low[:], lever.high[:] = p.lower, p.upper
         q, v, _t = initial_state(p.system, p.q if start is None else start, velocity, None)
         steps.set_start(q, p.v if start is None and velocity is None else v)
