@@ -11,6 +11,7 @@ CHOICE = {
     "constant_strain_cantilever": "tip",
     "duality": "robot",
     "identify_material": "motion",
+    "impedance_eight": "eight",
     "large_deflections": "bend",
     "manipulator_workspace": "cut",
     "octopus_arm": "out_of_plane",
@@ -18,6 +19,7 @@ CHOICE = {
     "pressure_regulated_arm": "angles",
     "swimming_in_vacuum": "curvatures",
     "tendon_routings": "plane",
+    "tracking_controllers": "errors",
 }
 WIDTH, LARGEST = 520, 60_000  # pixels, bytes
 

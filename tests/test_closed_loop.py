@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from control_robots import arm, four_bar, pendulum
 
 import pliant as pl
+from control_robots import arm, four_bar, pendulum
 
 TIP = pl.costs.Position("arm.tip")
 
@@ -67,7 +67,12 @@ def test_gradient_of_a_law_without_derivatives_and_of_one_with(bent):
     system, rest = bent
 
     def law(t, state, p):
-        return rest.u + p["k"] * np.tanh(state.q[3] - rest.q[3]) + p["c"][0] * state.v[3] + np.array([1.0, 0.5, 0.0, 0.0]) * np.sin(5 * t)
+        return (
+            rest.u
+            + p["k"] * np.tanh(state.q[3] - rest.q[3])
+            + p["c"][0] * state.v[3]
+            + np.array([1.0, 0.5, 0.0, 0.0]) * np.sin(5 * t)
+        )
 
     def slopes(t, state, p):
         dq, dv, dp = np.zeros((4, system.nv)), np.zeros((4, system.nv)), np.zeros((4, 5))

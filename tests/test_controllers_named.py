@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from control_robots import arm, four_bar, pendulum, segments
 
 import pliant as pl
+from control_robots import arm, four_bar, pendulum, segments
 from pliant.control.laws.allocation import allocate
 from pliant.control.laws.outputs import Outputs
 from pliant.control.laws.quadratic import solve_quadratic

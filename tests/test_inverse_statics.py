@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from control_robots import SOFT, arm
 
 import pliant as pl
+from control_robots import SOFT, arm
 from pliant.analysis.linear import input_slopes
 
 TIP = pl.costs.Position("arm.tip")
@@ -100,6 +100,19 @@ def test_out_of_reach_is_the_nearest_and_said(cables):
     assert np.abs(moves).max() < 1e-4 * found.error
 
 
+def test_inputs_of_any_size_without_bounds():
+    """Pressures of some kPa, of which nobody told a range."""
+    robot = pl.Robot("bellows", gravity=(0, 0, 0))
+    rod = robot.add_rod("arm", length=0.2, section=pl.Circle(0.015), material=SOFT, strains=pl.Strains.kirchhoff(2))
+    for k, (y, z) in enumerate([(0, 1), (1, 0), (0, -1), (-1, 0)]):
+        robot.add_chamber(f"p{k}", rod, area=1e-4, y=0.01 * y, z=0.01 * z)
+    system = robot.compile()
+    found = pl.inverse_statics(system, (TIP[1:], [0.03, 0.02]))
+    assert found.status == "reached"
+    assert found.u.max() > 1e3
+    assert found.iterations < 15
+
+
 def test_a_path_starts_where_the_point_before_ended(cables):
     path = [(TIP[1:], [0.05 * np.cos(a), -0.1 + 0.04 * np.sin(a)]) for a in np.linspace(0, 2 * np.pi, 9)]
     found = pl.inverse_statics(cables, path, bounds=(0, 40))
@@ -158,7 +171,7 @@ def test_with_contact():
 def test_what_is_wrong_is_said(cables):
     with pytest.raises(KeyError, match="did you mean"):
         pl.inverse_statics(cables, {"arm.tpi": (0, 0, 0)})
-    with pytest.raises(TypeError, match="targets = .* is not understood"):
+    with pytest.raises(TypeError, match=r"targets = .* is not understood"):
         pl.inverse_statics(cables, 3.0)
     with pytest.raises(ValueError, match="leave nothing"):
         pl.inverse_statics(cables, {"arm.tip": (0, 0, 0)}, bounds=(5, 2))

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from control_robots import arm, segments
 
 import pliant as pl
+from control_robots import arm, segments
 from pliant.solve.drive import State
 
 
@@ -62,17 +62,17 @@ def test_a_barrier_goes_before_the_goal():
     goal = pl.solve_statics(system, [16.0, 6.0, 4.0, 4.0])
     wall = system.pose("arm.tip", rest.q)[2, 3] + 0.02
     law = pl.control.SafetyFilter(system, goal.u, pl.control.Barrier(wall - tip[2], rate=10.0), bounds=(0, 40))
-    free = pl.simulate(system, 1.5, start=rest, u=goal.u, output=0.01)
-    run = pl.simulate(system, 1.5, start=rest, u=pl.Sampled(law, 0.01), output=0.01)
+    free = pl.simulate(system, 1.0, start=rest, u=goal.u, output=0.01)
+    run = pl.simulate(system, 1.0, start=rest, u=pl.Sampled(law, 0.002), output=0.01)
     assert free.positions("arm.tip")[:, 2].max() > wall + 0.01
-    assert run.positions("arm.tip")[:, 2].max() < wall + 2e-4
+    assert run.positions("arm.tip")[:, 2].max() < wall + 4e-4  # of the period
     assert run.positions("arm.tip")[-1, 2] > wall - 5e-3
     assert law.broken == 0
 
 
 def test_what_is_wrong_is_said():
     system = cart()
-    with pytest.raises(TypeError, match="Barrier.quantity"):
+    with pytest.raises(TypeError, match=r"Barrier\.quantity"):
         pl.control.Barrier(3.0)
     with pytest.raises(ValueError, match="depends on velocities"):
         pl.control.SafetyFilter(system, None, pl.control.Barrier(1.0 - pl.costs.Rates()))

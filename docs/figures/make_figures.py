@@ -444,8 +444,8 @@ def logo():
 
 
 def pages():
-    """The pictures that the tutorial and the page on control make themselves."""
-    for name in ("tutorial", "control"):
+    """The pictures that the tutorial and the pages on control make themselves."""
+    for name in ("tutorial", "control", "controllers"):
         text = (HERE.parent / f"{name}.md").read_text(encoding="utf-8")
         names: dict = {}
         for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S):

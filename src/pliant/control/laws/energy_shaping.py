@@ -50,9 +50,9 @@ class EnergyShaping(Law):
 
     Notes
     -----
-    ``Ḣ = −vᵀD v − ẏᵀ kd ẏ ≤ 0``, also with inputs at their bounds, since a bound takes no damping away that it does not
-    replace by less motion: each input is a decreasing function of ẏ at fixed y. With a damped robot the goal is asymptotically stable wherever H has
-    no other equilibrium. Energy is shaped through the coordinates that the inputs reach alone; the mass matrix stays as it is.
+    ``Ḣ = −vᵀD v − ẏᵀ kd ẏ ≤ 0``. Bounds do not change the sign: at fixed y each input is a decreasing function of ẏ, so what is cut off cannot
+    feed energy in. With a damped robot the goal is asymptotically stable wherever H has no other equilibrium. Energy is shaped through the
+    coordinates that the inputs reach alone; the mass matrix stays as it is.
 
     Examples
     --------

@@ -258,9 +258,15 @@ class _Search:
     def __init__(self, options: _Options, quantity: Quantity, goal: Array, weight: Array, begin: Equilibrium) -> None:
         self.options, self.quantity, self.goal, self.weight, self.begin = options, quantity, goal, weight, begin
         self.evaluations = 0
-        finite = np.isfinite(options.upper - options.lower)
-        span = np.where(finite, options.upper - options.lower, 0.0)
-        self.span = np.where(finite & (span > 0.0), span, max(1.0, float(np.abs(begin.u).max(initial=0.0))))
+        self.span = np.ones(options.system.nu)
+
+    def _scale(self, S: Array) -> None:
+        """Natural sizes of the inputs: what moves the robot by a natural size of its coordinates, and no more than their range."""
+        o = self.options
+        moved = np.abs(S / o.system.internal.scale[:, None]).max(axis=0, initial=0.0)
+        size = np.divide(1.0, moved, out=np.full(len(moved), np.inf), where=moved > 0.0)
+        size = np.minimum(size, np.where(o.upper > o.lower, o.upper - o.lower, np.inf))
+        self.span = np.where(np.isfinite(size), size, 1.0)
 
     def at(self, u: Array, near: Equilibrium) -> _Point | None:
         """The equilibrium of some inputs; None if there is none, or the targets are not defined there."""
@@ -280,6 +286,7 @@ class _Search:
             )
         o, radius = self.options, 0.5
         J, S = here.slopes()
+        self._scale(S)
         for count in range(1, o.iterations + 1):  # noqa: B007
             move, gain, saved = self._step(here, J, S, radius)
             small = float(np.abs(move / self.span).max(initial=0.0)) <= _SMALL

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...gradients.costs.quantity import LocalQuantity, Quantity
-from ...gradients.costs.states import Evaluated, States, Variation, by_slopes
+from ...gradients.costs.states import Evaluated, States, by_slopes
 from ...model.validate import shown
 from ...system import System
 from ...system.forces import actuation_matrix
@@ -16,7 +16,8 @@ from ...system.forces import actuation_matrix
 __all__ = ["ActuationCoordinates", "OutputState", "Outputs"]
 
 Array = NDArray[np.float64]
-_MOVE = 2e-3  # of differences along the velocity, in scaled coordinates
+_MOVE = 3e-2  # of differences along the velocity, in scaled coordinates
+_SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180.0  # second derivative, of sixth order
 
 
 class OutputState(NamedTuple):
@@ -31,7 +32,7 @@ class OutputState(NamedTuple):
 class Outputs:
     """A quantity of the coordinates as outputs of one system.
 
-    J is exact; J̇ v, along the one direction v, is a difference of fourth order of the exact J (relative errors of 1e-11).
+    J is exact. J̇ v, the second derivative of y along the one direction v, is a difference of sixth order (relative errors of 1e-10).
     """
 
     def __init__(self, field: str, system: System, quantity: Quantity) -> None:
@@ -68,11 +69,8 @@ class Outputs:
         if fastest == 0.0:
             return OutputState(y, np.zeros(self.size), J, np.zeros(self.size))
         h = _MOVE / fastest
-        places = np.array([self.system.integrate(q, k * h * v) for k in (-2.0, -1.0, 1.0, 2.0)])
-        states = self._states(places)
-        d = Variation(np.tile(v, (4, 1)), np.zeros((4, self.system.nv)), np.zeros((4, self.system.nu)))
-        rates = self.quantity.evaluate(states).push(d)
-        drift = (rates[0] - 8.0 * rates[1] + 8.0 * rates[2] - rates[3]) / (12.0 * h)
+        places = np.array([self.system.integrate(q, k * h * v) for k in range(-3, 4)])
+        drift = _SECOND @ self.quantity.evaluate(self._states(places)).value / h**2
         return OutputState(y, J @ v, J, drift)
 
     def _states(self, q: Array) -> States:
