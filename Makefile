@@ -35,6 +35,7 @@ adapters: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet torch==2.13.0 || echo "no PyTorch: its tests are skipped"
 	$(BIN)/python -m pip install --quiet jax || echo "no JAX: its tests are skipped"
 	$(BIN)/python -m pip install --quiet casadi || echo "no CasADi: its tests are skipped"
+	$(BIN)/python -m pip install --quiet --no-deps crocoddyl libcrocoddyl || echo "no Crocoddyl: its tests are skipped"  # Pinocchio comes with the tests
 
 gallery: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run_all('build/gallery')"

@@ -118,6 +118,7 @@ if TYPE_CHECKING:
     from .identification.result import Identification
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
+    from .control.stepper import Saved, StepError, Stepper
     from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .io import Expression, Model, ModelFileError, load_mjcf, load_model, load_urdf, save_model
     from .many.batch import Batch, batch

@@ -47,7 +47,7 @@ def optimize(
     motion: Mapping[str, Any] | None = None,
     free: str | Iterable[str] = (),
     parameters: Mapping[str, tuple[float, float]] | None = None,
-    method: Literal["ddp"] = "ddp",
+    method: Literal["ddp", "collocation"] = "ddp",
     integrator: Method = "sdirk2",
     tolerance: float = 1e-6,
     iterations: int = 200,
@@ -80,8 +80,9 @@ def optimize(
         What is optimised with the inputs: coordinates or velocities of the start.
     parameters : dict of pairs (lower, upper), optional
         Parameters of the robot (`System.parameters`) that are optimised too, between bounds; the start is held fixed. The result's `system` has them.
-    method : {"ddp"}
-        How it is solved.
+    method : {"ddp", "collocation"}
+        How it is solved: by differential dynamic programming, or by Ipopt (through CasADi, ``pip install 'pliant[casadi]'``) with the states of all steps as unknowns
+        and the same implicit steps as equations, so that both have the same optima. The latter is for robots without loops, spherical and free joints.
     integrator : {"sdirk2", "sdirk3", "midpoint", "euler"}
         Method of the rollout.
     tolerance : float
@@ -117,7 +118,7 @@ def optimize(
     >>> bool(abs(plan.rollout.positions("arm.tip")[-1] - (0.36, 0.05, 0.08)).max() < 0.01)
     True
     """
-    choice("method", method, ("ddp",))
+    choice("method", method, ("ddp", "collocation"))
     warm = start if isinstance(start, OptimalPlan) else None
     begin, z = start, None
     if warm is not None:
@@ -136,12 +137,31 @@ def optimize(
         scale=0.0 if warm is None else warm.scale,
     )  # fmt: skip
     U = initial_inputs(problem, guess)
+    if method == "collocation":
+        return _collocated(problem, U, options, parameters)
     if parameters is None:
         return solve_problem(problem, U, options, None if warm is None else warm.policy)
     wanted = checked_parameters(system, parameters)
     problem, found, run, values, said = optimise_design(problem, U, options, wanted)
     plan = plan_from(problem, found, run)
     return replace(plan, parameters=values, warnings=(*plan.warnings, *said))
+
+
+def _collocated(problem: Problem, U: Array, options: Options, parameters: Any) -> OptimalPlan:
+    """Solve a problem by direct transcription."""
+    from .transcription import transcribe  # which few need
+
+    if parameters is not None:
+        raise ValueError("parameters are optimised by method='ddp' alone.")
+    found, run, said = transcribe(problem, U, options)
+    plan = replace(plan_from(problem, found, run), message=f"Ipopt: {said}")
+    if found.status == "converged" and abs(plan.cost - found.costs[-1]) > 1e-6 * abs(plan.cost):
+        text = (
+            f"the motion of the inputs costs {plan.cost:.9g}, but Ipopt found {found.costs[-1]:.9g}: the robot is so unstable that rounding grows along the "
+            "motion. Go on from the plan with method='ddp', which has feedback."
+        )
+        plan = replace(plan, warnings=(*plan.warnings, text))
+    return plan
 
 
 def solve_problem(
