@@ -105,7 +105,7 @@ if TYPE_CHECKING:
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
-    from .control.stepper import Saved, Stepper
+    from .control.stepper import Saved, StepError, Stepper
     from .control.window import StepError
     from .estimation.estimate import Estimate
     from .estimation.horizon import MovingHorizon
@@ -118,15 +118,13 @@ if TYPE_CHECKING:
     from .identification.result import Identification
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
-    from .control.stepper import Saved, StepError, Stepper
-    from .io import Expression, Model, ModelFileError, load_model, load_urdf, save_model
     from .io import Expression, Model, ModelFileError, load_mjcf, load_model, load_urdf, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
     from .many.reach import ReachableSet, workspace
     from .many.sweep import SweepResult, sweep
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [  # noqa: RUF022 (in plain order)
     "ActiveStrain",
@@ -366,6 +364,8 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 if not TYPE_CHECKING:  # who checks types knows the names above, and that there are no others
 
     def __getattr__(name: str) -> Any:
