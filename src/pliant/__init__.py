@@ -105,7 +105,7 @@ if TYPE_CHECKING:
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
-    from .control.stepper import Saved, StepError, Stepper
+    from .control.stepper import Saved, Stepper
     from .control.window import StepError
     from .estimation.estimate import Estimate
     from .estimation.horizon import MovingHorizon
@@ -330,46 +330,39 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "workspace",
 ]
 
-_LAZY = {name: "io" for name in ("Expression", "Model", "ModelFileError", "load_model", "load_urdf", "save_model")}
-_LAZY |= {"Saved": "control.stepper", "Stepper": "control.stepper", "StepError": "control.window"}
-_LAZY = {
-    name: "io"
-    for name in ("Expression", "Model", "ModelFileError", "load_mjcf", "load_model", "load_urdf", "save_model")
+_LAZY = {  # where names stand that few programs need
+    "io": ("Expression", "Model", "ModelFileError", "load_mjcf", "load_model", "load_urdf", "save_model"),
+    "many.batch": ("Batch", "batch"),
+    "many.found": ("BatchResult",),
+    "many.reach": ("ReachableSet", "workspace"),
+    "many.sweep": ("SweepResult", "sweep"),
+    "control.laws.inverse_statics": ("InverseStatics", "inverse_statics"),
+    "control.optimal.mpc": ("MPC", "MPCResult"),
+    "control.optimal.optimize": ("optimize",),
+    "control.optimal.plan": ("OptimalPlan",),
+    "control.optimal.problem": ("Problem",),
+    "control.stepper": ("Saved", "Stepper"),
+    "control.window": ("StepError",),
+    "estimation.estimate": ("Estimate",),
+    "estimation.horizon": ("MovingHorizon",),
+    "estimation.kalman": ("ExtendedKalman",),
+    "estimation.shape": ("ShapeEstimate", "estimate_shape"),
+    "estimation.smoother": ("Smoothed", "smooth"),
+    "estimation.unknowns": ("Prior",),
+    "identification.data": ("MotionData", "StaticData"),
+    "identification.identify": ("identify",),
+    "identification.result": ("Identification",),
+    "identification.unknowns": ("Unknown",),
+    "identification.validation": ("CrossValidation",),
 }
-_LAZY |= {"Batch": "many.batch", "batch": "many.batch", "BatchResult": "many.found"}
-_LAZY |= {"ReachableSet": "many.reach", "workspace": "many.reach", "SweepResult": "many.sweep", "sweep": "many.sweep"}
-_LAZY |= {"MPC": "control.optimal.mpc", "MPCResult": "control.optimal.mpc"}
-_LAZY |= {"MovingHorizon": "estimation.horizon", "Smoothed": "estimation.smoother", "smooth": "estimation.smoother"}
-_LAZY |= {"ShapeEstimate": "estimation.shape", "estimate_shape": "estimation.shape"}
-_LAZY |= {"ExtendedKalman": "estimation.kalman", "Estimate": "estimation.estimate", "Prior": "estimation.unknowns"}
-_LAZY |= {
-    "optimize": "control.optimal.optimize",
-    "OptimalPlan": "control.optimal.plan",
-    "Problem": "control.optimal.problem",
-}
-_LAZY |= {
-    "MotionData": "identification.data",
-    "StaticData": "identification.data",
-    "identify": "identification.identify",
-}
-_LAZY |= {"Identification": "identification.result", "CrossValidation": "identification.validation"}
-_LAZY |= {"Unknown": "identification.unknowns"}
-_LAZY |= {"InverseStatics": "control.laws.inverse_statics", "inverse_statics": "control.laws.inverse_statics"}
-
-
-def __getattr__(name: str) -> Any:
-    """Load what few programs need when it is first asked for."""
-    if name == "control":
-        return import_module(".control", __name__)
-    if name in _LAZY:
-        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+_HOME = {name: module for module, names in _LAZY.items() for name in names}
 
 if not TYPE_CHECKING:  # who checks types knows the names above, and that there are no others
 
     def __getattr__(name: str) -> Any:
         """Load what few programs need when it is first asked for."""
-        if name in _LAZY:
-            return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        if name == "control":
+            return import_module(".control", __name__)
+        if name in _HOME:
+            return getattr(import_module(f".{_HOME[name]}", __name__), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
