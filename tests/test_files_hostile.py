@@ -39,7 +39,6 @@ def test_mutants_are_loaded_or_refused(name, tmp_path):
 
 
 def test_mutants_of_a_urdf_file(tmp_path):
-    pytest.importorskip("yourdfpy")
     found = {seed: mutate.outcome(mutate.mutant(ARM.read_bytes(), seed)[1], tmp_path, ".urdf") for seed in range(15)}
     assert set(found.values()) <= {"loaded", "refused"}, found
 
@@ -62,7 +61,6 @@ def test_the_outcome_tells_what_is_wrong(tmp_path, monkeypatch):
 
 def test_truncated_urdf_is_refused(tmp_path):
     """Finding 16: 57 of 131 truncations were accepted."""
-    pytest.importorskip("yourdfpy")
     whole = ARM.read_text().rstrip()
     path = tmp_path / "cut.urdf"
     for k in range(131):
@@ -86,13 +84,12 @@ URDF = {
     ),
     "name": (f'<robot name="r"><link name="{"x" * 300}">{BODY}</link></robot>', "has 300 characters"),
     "mass": ('<robot name="r"><link name="a"><inertial><mass value="-1"/></inertial></link></robot>', "greater than zero"),
-    "text": ('<robot name="r"><link name="a"><inertial><mass value="two"/></inertial></link></robot>', "not a readable URDF"),
+    "text": ('<robot name="r"><link name="a"><inertial><mass value="two"/></inertial></link></robot>', "value='two' is not allowed: a number is needed"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", URDF)
 def test_wrong_urdf(kind, tmp_path):
-    pytest.importorskip("yourdfpy")
     text, words = URDF[kind]
     path = tmp_path / "r.urdf"
     path.write_text(text)
@@ -102,7 +99,6 @@ def test_wrong_urdf(kind, tmp_path):
 
 def test_friction_of_zero_is_no_friction(tmp_path, recwarn):
     """The parser gives it as text, which is true."""
-    pytest.importorskip("yourdfpy")
     path = tmp_path / "r.urdf"
     path.write_text(
         f'<robot name="r"><link name="a">{BODY}</link><link name="b">{BODY}</link><joint name="j" type="continuous">'

@@ -715,14 +715,15 @@ def test_the_documentation_loads():
     assert all(f"{name}," in functions or f"{name}." in functions for name in known)
 
 
-@pytest.mark.parametrize("missing", ["ruamel.yaml", "yourdfpy"])
-def test_missing_libraries_are_named(monkeypatch, missing, tmp_path):
+def test_missing_libraries_are_named(monkeypatch, tmp_path):
     import sys
 
-    monkeypatch.setitem(sys.modules, missing, None)
-    extra = "io" if missing == "ruamel.yaml" else "urdf"
-    with pytest.raises(ImportError, match=rf"pip install 'pliant\[{extra}\]'"):
-        pl.load_model(pl.io.starter_text()) if extra == "io" else pl.load_urdf(ROOT / "tests" / "data" / "arm7.urdf")
+    monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
+    with pytest.raises(ImportError, match=r"pip install 'pliant\[io\]'"):
+        pl.load_model(pl.io.starter_text())
+    monkeypatch.setitem(sys.modules, "trimesh", None)
+    with pytest.raises(ImportError, match=r"pip install 'pliant\[mesh\]'"):
+        pl.Mesh.from_file(tmp_path / "hand.glb")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
-EXTRAS = {"matplotlib": "plot", "viser": "viz", "h5py": "io", "xarray": "io", "ruamel.yaml": "io", "yourdfpy": "urdf"}
+EXTRAS = {"matplotlib": "plot", "viser": "viz", "h5py": "io", "xarray": "io", "ruamel.yaml": "io"}
 EXTRAS |= {"trimesh": "mesh", "imageio-ffmpeg": "video"}
 EXTRAS |= {"distributed": "cluster", "zarr": "cluster"}
 

@@ -17,6 +17,7 @@ from ..model.robot import Robot
 from ..model.shapes import Box, Cylinder, Inertia, Shape, Sphere, Visual
 from ..model.validate import choice, shown
 from .source import ModelFileError, Problem
+from .urdf_xml import UrdfGeometry, UrdfLink, UrdfRobot, XmlJoint, parse_urdf
 
 __all__ = ["ImportedRobot", "UrdfJoint", "add_stops", "check_xml", "load_urdf", "read_urdf", "wrong"]
 
@@ -134,19 +135,14 @@ def read_urdf(
         raise wrong(Path(path), str(error)) from None
 
 
-def _parse(path: Path) -> Any:
-    try:
-        import yourdfpy
-    except ImportError:
-        raise ImportError("reading URDF needs yourdfpy: pip install 'pliant[urdf]'.") from None
+def _parse(path: Path) -> UrdfRobot:
     if not path.is_file():
         raise FileNotFoundError(f"there is no URDF file {str(path)!r}.")
     check_xml(path)
     try:
-        loaded = yourdfpy.URDF.load(str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False)
-    except Exception as error:  # the parser raises whatever its parts raise
-        raise wrong(path, f"not a readable URDF file: {error}") from None
-    return loaded.robot
+        return parse_urdf(path.read_bytes())
+    except ValueError as error:
+        raise wrong(path, str(error)) from None
 
 
 def wrong(path: Path, message: str, *at: int) -> ModelFileError:
@@ -178,7 +174,7 @@ def check_xml(path: Path, root: str = "robot", kind: str = "a URDF file") -> Non
 class _Importer:
     """Turns parsed links and joints into bodies, parents first."""
 
-    def __init__(self, parsed: Any, base: str, gravity: ArrayLike, limits: bool, folder: Path | None) -> None:
+    def __init__(self, parsed: UrdfRobot, base: str, gravity: ArrayLike, limits: bool, folder: Path | None) -> None:
         self.parsed, self.base, self.limits, self.folder = parsed, base, limits, folder
         self.robot = Robot(parsed.name or "robot", gravity=gravity)
         self.joints: dict[str, UrdfJoint] = {}
@@ -190,7 +186,7 @@ class _Importer:
         links = {link.name: link for link in self.parsed.links}
         if not links:
             raise ValueError("URDF file: it has no links.")
-        carried: dict[str, list[Any]] = {}
+        carried: dict[str, list[XmlJoint]] = {}
         for joint in self.parsed.joints:
             for end in (joint.parent, joint.child):
                 if end not in links:
@@ -215,7 +211,7 @@ class _Importer:
         (root,) = roots
         self.reached.add(root)
         is_world = root == "world"
-        if is_world and links[root].inertial is not None and (links[root].inertial.mass or 0) > 0:
+        if is_world and links[root].mass > 0:
             self.notes.append("link 'world' is the world itself; its inertia was left out")
         if not is_world:
             self.add(links[root], None, Free() if self.base == "free" else Fixed(), Pose())
@@ -225,7 +221,7 @@ class _Importer:
             self.reached.add(joint.child)
             floats = at_world and self.base == "free" and joint.type == "fixed"
             moves = Free() if floats else self.joint(joint)
-            self.add(links[joint.child], None if at_world else self.name(joint.parent), moves, _pose(joint.origin))
+            self.add(links[joint.child], None if at_world else self.name(joint.parent), moves, joint.origin)
             stack += [(child, False) for child in reversed(carried.get(joint.child, []))]
         lost = [name for name in links if name not in self.reached]
         if lost:
@@ -244,9 +240,10 @@ class _Importer:
             add_stops(self.robot, ranges)
         return ImportedRobot(self.robot, self.joints, tuple(self.notes))
 
-    def couple(self, joint: Any) -> None:
+    def couple(self, joint: XmlJoint) -> None:
         """Couple a joint to the one that it mimics: its coordinate is multiplier · that one's + offset."""
         told = joint.mimic
+        assert told is not None
         if told.joint not in {other.name for other in self.parsed.joints}:
             raise ValueError(f"URDF joint {joint.name!r} mimics {told.joint!r}, but there is no such joint.")
         pair = [self.joints.get(name) for name in (joint.name, told.joint)]
@@ -264,23 +261,17 @@ class _Importer:
         """A name without the characters that have a meaning in pliant."""
         return name.replace(".", "_").replace("@", "_")
 
-    def joint(self, joint: Any) -> Joint:
+    def joint(self, joint: XmlJoint) -> Joint:
         """The joint, with its limits noted."""
         kind = joint.type
         if kind == "fixed":
             return Fixed()
-        limit = joint.limit
-        limits = {} if limit is None else {k: getattr(limit, k) for k in ("lower", "upper", "velocity", "effort")}
-        self.joints[joint.name] = UrdfJoint(self.name(joint.child), kind, **limits)
-        damping = 0.0
-        if joint.dynamics is not None:
-            damping = float(joint.dynamics.damping or 0.0)  # the parser leaves them as text
-            dry = float(joint.dynamics.friction or 0.0)
-            if dry and kind in _SINGLE:
-                self.dry[joint.name] = dry
-            elif dry:
-                self.warn(f"joint {joint.name!r}: dry friction of a {kind} joint was left out")
-        axis = [1.0, 0.0, 0.0] if joint.axis is None else np.asarray(joint.axis, dtype=float)
+        self.joints[joint.name] = UrdfJoint(self.name(joint.child), kind, **joint.limit)
+        damping, axis = joint.damping, joint.axis
+        if joint.friction and kind in _SINGLE:
+            self.dry[joint.name] = joint.friction
+        elif joint.friction:
+            self.warn(f"joint {joint.name!r}: dry friction of a {kind} joint was left out")
         makers = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar}
         if kind in makers:
             return makers[kind](axis, damping=damping)
@@ -288,7 +279,7 @@ class _Importer:
             return Free(damping=damping)
         raise ValueError(f"URDF joint {joint.name!r}: type {kind!r} is unknown.")
 
-    def add(self, link: Any, parent: str | None, joint: Joint, offset: Pose) -> None:
+    def add(self, link: UrdfLink, parent: str | None, joint: Joint, offset: Pose) -> None:
         """Add a link."""
         name = self.name(link.name)
         if name != link.name:
@@ -300,28 +291,22 @@ class _Importer:
         options: dict[str, Any] = {"inertia": inertia, "shape": shape, "visual": visual}
         self.robot.add_body(name, parent=parent, joint=joint, offset=offset, **options)
 
-    def visuals(self, link: Any) -> list[Visual]:
+    def visuals(self, link: UrdfLink) -> list[Visual]:
         """Meshes and shapes to be drawn."""
         out = []
         for part in link.visuals if self.folder is not None else ():
-            pose, geometry = _pose(part.origin), part.geometry
-            color = None
-            if part.material is not None and part.material.color is not None:
-                color = np.clip(np.asarray(part.material.color.rgba, dtype=float)[:3], 0.0, 1.0)
-            if geometry is None:
+            color = None if part.color is None else np.clip(part.color[:3], 0.0, 1.0)
+            if part.kind != "mesh":
+                own = _primitive(part, np.eye(3))
+                out += [] if own is None else [Visual(shape=own, pose=part.pose, color=color)]
                 continue
-            if geometry.mesh is None:
-                own = _primitive(geometry, np.eye(3))
-                out += [] if own is None else [Visual(shape=own, pose=pose, color=color)]
-                continue
-            file, scale = self.found(geometry.mesh.filename), geometry.mesh.scale
-            factor = np.unique(np.ones(1) if scale is None else np.atleast_1d(np.asarray(scale, dtype=float)))
+            file, factor = self.found(part.file), np.unique(part.size)
             if file is None or len(factor) > 1 or factor[0] <= 0:
                 why = "was not found" if file is None else "has different scales along its axes"
-                self.notes.append(f"link {link.name!r}: the visual mesh {geometry.mesh.filename!r} {why}")
+                self.notes.append(f"link {link.name!r}: the visual mesh {part.file!r} {why}")
                 continue
             try:
-                out.append(Visual(file=str(file), pose=pose, scale=float(factor[0]), color=color))
+                out.append(Visual(file=str(file), pose=part.pose, scale=float(factor[0]), color=color))
             except (OSError, ValueError, ImportError) as error:
                 self.notes.append(f"link {link.name!r}: a visual mesh was left out: {error}")
         return out
@@ -336,35 +321,31 @@ class _Importer:
             tried += [above / inner.partition("/")[2] for above in (self.folder, *self.folder.resolve().parents)]
         return next((path for path in tried if path.is_file()), None)
 
-    def inertia(self, link: Any) -> Inertia | None:
+    def inertia(self, link: UrdfLink) -> Inertia | None:
         """Inertia in the link's frame; None without mass."""
-        given = link.inertial
-        if given is None or not given.mass:
-            if given is not None and given.inertia is not None and np.any(given.inertia):
+        if not link.mass:
+            if link.inertia is not None and np.any(link.inertia):
                 self.notes.append(f"link {link.name!r} has an inertia but no mass; the inertia was left out")
             return None
-        origin = _pose(given.origin)
         try:
-            own = Inertia(given.mass, (0.0, 0.0, 0.0), np.zeros(3) if given.inertia is None else given.inertia)
+            own = Inertia(link.mass, (0.0, 0.0, 0.0), np.zeros(3) if link.inertia is None else link.inertia)
         except ValueError as error:
             raise ValueError(f"URDF link {link.name!r}: {error}") from None
-        return own.transformed(origin)
+        return own.transformed(link.origin)
 
-    def shape(self, link: Any, inertia: Inertia | None) -> Shape | None:
+    def shape(self, link: UrdfLink, inertia: Inertia | None) -> Shape | None:
         """A primitive that sits at the centre of mass along the body's axes, if the link has just one."""
         unread = [(link.collisions, "collision")] + ([(link.visuals, "visual")] if self.folder is None else [])
         for parts, word in unread:
-            if any(part.geometry is not None and part.geometry.mesh is not None for part in parts):
+            if any(part.kind == "mesh" for part in parts):
                 self.notes.append(f"link {link.name!r}: a {word} mesh was left out")
         if inertia is None:
             return None
         for parts in (link.visuals, link.collisions):
-            if len(parts) == 1 and parts[0].geometry is not None:
-                pose = _pose(parts[0].origin)
-                if np.linalg.norm(pose.translation - inertia.com) <= _SAME:
-                    shape = _primitive(parts[0].geometry, pose.rotation)
-                    if shape is not None:
-                        return shape
+            if len(parts) == 1 and np.linalg.norm(parts[0].pose.translation - inertia.com) <= _SAME:
+                shape = _primitive(parts[0], parts[0].pose.rotation)
+                if shape is not None:
+                    return shape
         return None
 
     def warn(self, note: str) -> None:
@@ -390,26 +371,18 @@ def add_stops(robot: Robot, ranges: dict[str, tuple[str, float | None, float | N
         )
 
 
-def _pose(origin: Any) -> Pose:
-    """The pose of an origin: a 4×4 matrix, or None."""
-    if origin is None:
-        return Pose()
-    matrix = np.asarray(origin, dtype=float)
-    return Pose(matrix[:3, 3], matrix[:3, :3])
-
-
-def _primitive(geometry: Any, rotation: Array) -> Shape | None:
+def _primitive(part: UrdfGeometry, rotation: Array) -> Shape | None:
     """A box, cylinder or sphere, if its axes are axes of the body."""
-    if geometry.sphere is not None:
-        return Sphere(geometry.sphere.radius)
+    if part.kind == "sphere":
+        return Sphere(float(part.size[0]))
     turn = np.abs(rotation)
     if np.abs(turn - turn.round()).max() > 1e-9:
         return None
     order = turn.round().argmax(axis=1)  # which own axis lies along each body axis
-    if geometry.box is not None:
-        size = np.asarray(geometry.box.size, dtype=float)[order]
-        return Box(*size.tolist())
-    if geometry.cylinder is not None:
+    if part.kind == "box":
+        return Box(*part.size[order].tolist())
+    if part.kind == "cylinder":
         axis: Any = "xyz"[int(np.flatnonzero(order == 2)[0])]
-        return Cylinder(geometry.cylinder.radius, geometry.cylinder.length, axis)
+        radius, length = part.size.tolist()
+        return Cylinder(radius, length, axis)
     return None
