@@ -55,7 +55,7 @@ def laws(system: pl.System, first: float = 0.0) -> dict[str, Any]:
     def plan(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return wanted(t, first)
 
-    kp = 4.0 * np.diag(system.stiffness_matrix)
+    kp = 4.0 * np.diag(system.stiffness_matrix())
     kd = 2.0 * np.sqrt(kp * np.diag(system.mass_matrix(system.neutral())))
     B = np.diag(system.actuation_matrix(system.neutral()))
     state = pl.costs.stack(pl.costs.Coordinates(), pl.costs.Rates())
