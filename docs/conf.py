@@ -36,7 +36,7 @@ myst_dmath_double_inline = True
 # the docstrings give types, shapes and units in words
 autodoc_typehints = "none"
 # the same pages whether they are installed or not
-autodoc_mock_imports = ["torch", "jax", "casadi"]
+autodoc_mock_imports = ["torch", "jax", "casadi", "crocoddyl"]
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_preserve_defaults = True

@@ -31,7 +31,12 @@ MODULES = [
     if not name.startswith("pliant.kernels")
 ]
 
-ADAPTERS = ("pliant.torch", "pliant.jax", "pliant.casadi", "pliant.crocoddyl")  # each needs a library that may be missing
+ADAPTERS = (
+    "pliant.torch",
+    "pliant.jax",
+    "pliant.casadi",
+    "pliant.crocoddyl",
+)  # each needs a library that may be missing
 
 
 def wanted(mark):
