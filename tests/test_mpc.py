@@ -9,7 +9,7 @@ import pytest
 
 import pliant as pl
 from pliant import costs
-from test_optimize import arm, cart
+from test_optimize import arm, cart, driven
 
 SYSTEM = arm(2)
 START = pl.solve_statics(SYSTEM, [7.0, 0.0, 0.0])
@@ -110,6 +110,20 @@ def test_it_controls_anything_with_a_state(plan):
     run = pl.simulate(plan.system, 0.2, u=pl.Sampled(lambda t, state: mpc.control(t, state), period=0.02), start=q)
     loop = pl.MPC(plan, rate=50).run(0.2)
     np.testing.assert_allclose(run.positions("arm.tip")[-1], loop.positions("arm.tip")[-1], atol=2e-3)
+
+
+def test_prescribed_motion_goes_on(plan):
+    """The plan of a later sample sees the prescribed joint where it is by then."""
+    system = driven()
+    motion = {"turn": pl.Expression("0.3*sin(5*t)")}
+    cost = [pl.Reach("arm.tip", (0.3, 0.02, 0.05), 100.0, at="all"), pl.Effort(1e-4)]
+    start = pl.optimize(system, cost, horizon=0.2, knots=10, bounds=(0, 20), motion=motion)
+    mpc = pl.MPC(start, rate=50)
+    loop = mpc.run(0.4)
+    np.testing.assert_allclose(loop.q[:, 0], 0.3 * np.sin(5 * loop.t), atol=1e-9)
+    lever = mpc._solver.steps.memory.record
+    np.testing.assert_allclose(lever.q[:, 0], 0.3 * np.sin(5 * lever.t), atol=1e-9)
+    assert lever.t[0] == pytest.approx(0.38)
 
 
 def test_more_iterations_are_closer_to_the_optimum(plan):

@@ -113,6 +113,44 @@ def test_bounds_are_kept_and_the_problem_with_bounds_is_solved():
     np.testing.assert_allclose(plan.u.ravel(), exact, atol=1e-9)
 
 
+# ---------------------------------------------------------------- maps
+
+
+def driven():
+    """A soft arm on a joint that is prescribed, with cables: coordinates that are known among others."""
+    silicone = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
+    robot = pl.Robot("driven arm")
+    robot.add_body("base", joint=pl.Revolute("z"), shape=pl.Box(0.1, 0.1, 0.1), mass=0.5)
+    robot.add_motion("turn", "base")
+    rod = robot.add_rod(
+        "arm", length=0.3, section=pl.Circle(0.015), material=silicone, parent="base", strains=pl.Strains.kirchhoff(2)
+    )
+    robot.add_tendon("cable", rod, y=0.005, z=0.012)
+    return robot.compile()
+
+
+@pytest.mark.parametrize("method", ["sdirk2", "sdirk3", "midpoint", "euler"])
+@pytest.mark.parametrize("case", ["arm", "driven", "cart"])
+def test_maps_in_one_call_are_those_direction_by_direction(case, method):
+    """All directions at once, without charts, against one after the other through the general equations."""
+    system = {"arm": arm, "driven": driven, "cart": cart}[case]()
+    motion = {"turn": pl.Expression("0.3*sin(5*t)")} if case == "driven" else None
+    U = np.random.default_rng(0).uniform(2, 8, size=(4, system.nu))
+    run = pl.rollout(system, U, step=0.01, method=method, motion=motion, tolerance=1e-12)
+    A, B = run.maps()
+    nv, scale = system.nv, np.tile(system.internal.scale, 2)
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        dq, dv = rng.normal(size=(2, nv)) * system.internal.scale
+        du = rng.normal(size=U.shape)
+        ahead = run.push(u=du, start=dq, velocity=dv)
+        x = np.concatenate([np.where(system.known, 0.0, dq), np.where(system.known, 0.0, dv)])
+        for k in range(4):
+            x = A[k] @ x + B[k] @ du[k]
+            there = np.concatenate([ahead.q[k + 1], ahead.v[k + 1]])
+            np.testing.assert_allclose(x / scale, there / scale, atol=1e-10 * np.abs(there / scale).max())
+
+
 # ---------------------------------------------------------------- soft robots
 
 
@@ -356,6 +394,9 @@ def test_the_plan_is_checked_with_the_error_controlled_solver(soft):
     fine = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=25, steps=4, start=rest)
     assert fine.error("arm.tip") < 0.3 * coarse.error("arm.tip")
     assert coarse.error("arm.tip") < 5e-3
+    assert not fine.simulate().warnings
+    rough = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=5, start=rest)
+    assert any("coarse" in text for text in rough.simulate().warnings)
 
 
 def test_following_a_plan_with_its_feedback(soft):

@@ -87,8 +87,14 @@ class Repeated:
         record.begin_q[:], record.begin_v[:] = q, v
         if z is not None:
             record.memory[0] = z
-        if t is not None:
+        if t is not None and t != record.t[0]:
             record.t[:] += t - record.t[0]
+            if self.motion.active:
+                times, _ends = replace(self.plan, times=record.t).stage_times()
+                for row, when in zip(record.known.reshape(len(times), -1), times.tolist()):
+                    self.motion.write(when, row)
+        if self.motion.active:
+            self.motion.joints_at(float(record.t[0]), record.begin_q, record.begin_v, np.zeros(self.system.nv))
 
     def set_inputs(self, U: Array) -> None:
         """Rows of inputs (knots, nu) of the next open motion."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from .problem import Problem
 __all__ = ["OptimalPlan"]
 
 Array = NDArray[np.float64]
+COARSE = 0.02  # of the way of the farthest link: a plan that ends farther from the error-controlled solver is said to be coarse
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,7 @@ class OptimalPlan:
         return Signal(self.problem.times[:-1], self.u, kind="hold")
 
     def simulate(self, **options: Any) -> Result:
-        """The motion of the planned inputs by the error-controlled solver; options as of `pl.simulate`.
+        """The motion of the planned inputs by the error-controlled solver, with a warning if it ends elsewhere; options as of `pl.simulate`.
 
         Compare it with the steps of the plan by `error`.
         """
@@ -145,9 +147,34 @@ class OptimalPlan:
         if tau is not None and tau.ndim == 2:
             tau = Signal(p.t0 + p.step * np.arange(len(tau)), tau, kind="hold")
         chosen = {"output": p.horizon / p.knots, **options}
-        return simulate(
+        found = simulate(
             p.system, p.horizon, u=self.signal, start=p.q, velocity=p.v, t0=p.t0, tau=tau, motion=p.motion, **chosen
         )
+        if not found.success or self.moved:
+            return found
+        frame, off, way = self._farthest(found)
+        if off > COARSE * way:
+            text = (
+                f"{frame!r} ends {off:.3g} m from where the plan has it, {100 * off / way:.2g} % of its way: its steps of {p.step:g} s are coarse, or the motion is "
+                "unstable. Plan with more steps, or follow the plan with its feedback."
+            )
+            found = replace(found, warnings=(*found.warnings, text))
+        return found
+
+    def _farthest(self, found: Result) -> tuple[str, float, float]:
+        """The link whose end differs most at the end of the motion, by how much, and how far any has moved [m]."""
+        system = self.problem.system
+        q = np.stack([self.rollout.q[-1], found.q[-1], self.rollout.q[0]])
+        ends = {}
+        for name in system.links:
+            frame = name
+            with suppress(KeyError, ValueError):  # a body has no tip
+                system.place(f"{name}.tip")
+                frame = f"{name}.tip"
+            there = system.pose(frame, q)[:, :3, 3]
+            ends[frame] = float(np.linalg.norm(there[1] - there[0])), float(np.linalg.norm(there[1] - there[2]))
+        worst = max(ends, key=lambda frame: ends[frame][0])
+        return worst, ends[worst][0], max(way for _off, way in ends.values())
 
     def follow(self, start: Any = None, velocity: ArrayLike | None = None, tau: ArrayLike | None = None) -> Rollout:
         """The motion with the feedback of the plan, ``clip(u + gains (x ⊖ x̄))`` at every knot, from another start or with further forces.
