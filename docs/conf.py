@@ -37,7 +37,7 @@ myst_dmath_double_inline = True
 # the docstrings give types, shapes and units in words
 autodoc_typehints = "none"
 # the same pages whether they are installed or not
-autodoc_mock_imports = ["torch", "jax", "casadi", "stable_baselines3"]
+autodoc_mock_imports = ["torch", "jax", "casadi", "crocoddyl", "stable_baselines3"]
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_preserve_defaults = True

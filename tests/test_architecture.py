@@ -179,7 +179,7 @@ def test_viewers_are_loaded_when_they_are_asked_for(module):
 
 
 # modules for other programs, each of which needs one library that may be missing
-ADAPTERS = {f"pliant.{library}": library for library in ("torch", "jax", "casadi")}
+ADAPTERS = {f"pliant.{library}": library for library in ("torch", "jax", "casadi", "crocoddyl")}
 
 
 @pytest.mark.parametrize("module", MODULES)

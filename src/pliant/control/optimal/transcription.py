@@ -26,7 +26,7 @@ __all__ = ["Transcription", "transcribe"]
 
 Array = NDArray[np.float64]
 SNAP = 1e-6  # of the room between bounds: inputs as near are at them
-HISTORY = 30  # steps that the curvature of cost and equations together is learnt from
+HISTORY = 100  # steps that the curvature of cost and equations together is learnt from
 BARRIER = 1e-3  # of the tolerance: what inputs near their bounds are pushed off by is not to be seen
 ENDS = {"Solve_Succeeded": "converged", "Solved_To_Acceptable_Level": "converged", "Maximum_Iterations_Exceeded": "iterations", "Infeasible_Problem_Detected": "infeasible"}  # fmt: skip
 
@@ -162,11 +162,12 @@ def transcribe(problem: Problem, U: Array, options: Options) -> tuple[Solution, 
     guess, scale = _guess(task, U)
     calls = _callbacks(casadi, task, guess)
     costs: list[float] = []
+    tolerance = max(BARRIER * options.tolerance * scale, 1e-13)
     settings = {
         "grad_f": calls["grad_f"], "jac_g": calls["jac_g"], "iteration_callback": calls["watch"](costs),
         "no_nlp_grad": True, "calc_lam_p": False, "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes",
-        "ipopt.tol": max(BARRIER * options.tolerance * scale, 1e-13), "ipopt.constr_viol_tol": min(1e-9, options.violation),
-        "ipopt.max_iter": options.iterations, "ipopt.nlp_scaling_method": "none", "ipopt.hessian_approximation": "limited-memory", "ipopt.limited_memory_max_history": HISTORY, "ipopt.bound_relax_factor": 0.0,
+        "ipopt.tol": tolerance, "ipopt.acceptable_tol": 10.0 * tolerance, "ipopt.constr_viol_tol": min(1e-9, options.violation),
+        "ipopt.max_iter": options.iterations, "ipopt.nlp_scaling_method": "none", "ipopt.hessian_approximation": "limited-memory", "ipopt.limited_memory_max_history": HISTORY, "ipopt.bound_relax_factor": 0.0, "ipopt.s_max": 1e12,
     }  # fmt: skip
     solver = casadi.nlpsol("transcription", "ipopt", calls["nlp"], settings)
     found = solver(x0=guess, lbx=low, ubx=high, lbg=least, ubg=most)
