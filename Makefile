@@ -67,6 +67,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/spatial.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/batch.py
+	$(BIN)/python benchmarks/control.py --quick
 
 bench-peers: $(VENV)/.dev
 	$(BIN)/python benchmarks/peers $(if $(QUICK),--quick --json build/peers/quick.json)
