@@ -21,7 +21,8 @@ AT_BOUND = 1e-9  # of the largest input: what is nearer to a bound is at it
 PAIRS = 12  # changes of the gradient that are remembered
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # that are tried
 LONGER, STRETCHES = 0.8, 6  # part of its slope from which on a step is doubled next time; how often at most
-SHORT, LONG = 0.15, 0.4  # lengths times what was won of what was expected: below more damping is asked for, above less
+SHORT = 0.15  # lengths times what was won of what was expected: below more damping is asked for,
+LONG = 0.4  # above less
 
 
 class Sweeps:
