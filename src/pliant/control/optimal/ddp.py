@@ -109,7 +109,7 @@ class Solver(Sweeps):
         """Iterate to the optimum, with constraints by multipliers."""
         clock = time.perf_counter()
         self._options, self.scale = options, options.scale
-        self._begin()
+        self.begin()
         status, rounds, worst = "converged", 0, 0.0
         if not self.problem.constraints:
             status = self._descend(options.tolerance)
@@ -121,7 +121,7 @@ class Solver(Sweeps):
             time.perf_counter() - clock, self.scale,
         )  # fmt: skip
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """The first motion; error if it cannot be computed."""
         if self._policy is not None and self._policy.q.shape[0] == len(self.steps.knot) + 1:
             lever, (q, v, z, gains) = self.steps.memory.lever, self._policy

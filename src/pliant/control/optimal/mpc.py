@@ -157,9 +157,8 @@ class MPC:
 
     def reset(self) -> None:
         """Begin again with the plan."""
-        self._solver = Solver(self.problem, self.plan.u, tolerance=NEWTON)
-        if not self._solver.roll(self.plan.u):
-            raise ValueError("the motion of the plan cannot be computed: solve the problem again, with more steps.")
+        self._solver = Solver(self.problem, self.plan.u, tolerance=NEWTON, policy=self.plan.policy)
+        self._solver.begin()  # with feedback: an unstable robot would leave the motion without
         self._solver.backwards()
         self._shifted = self.problem.t0  # time at which the present policy begins
         self._sent: list[tuple[float, Array]] = []
@@ -217,7 +216,7 @@ class MPC:
         else:
             self.failures += 1
         self.value = solver.value
-        return np.clip(solver.U[0] + solver.k[0], p.lower[0], p.upper[0])
+        return np.clip(solver.U[0] + solver.k[0] * solver.trusted, p.lower[0], p.upper[0])
 
     def _predicted(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """The state when the input will act, with those that were sent."""

@@ -21,7 +21,8 @@ AT_BOUND = 1e-9  # of the largest input: what is nearer to a bound is at it
 PAIRS = 12  # changes of the gradient that are remembered
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # that are tried
 LONGER, STRETCHES = 0.8, 6  # part of its slope from which on a step is doubled next time; how often at most
-SHORT, LONG = 0.15, 0.4  # lengths times what was won of what was expected: below more damping is asked for, above less
+SHORT = 0.15  # lengths times what was won of what was expected: below more damping is asked for,
+LONG = 0.4  # above less
 
 
 class Sweeps:
@@ -60,6 +61,7 @@ class Sweeps:
         self.damping, self._factor = 0.0, 1.0
         self._trust, self._stretch = 1.0, 0
         self.rollouts = 0
+        self.trusted = True  # whether the last whole step lowered the cost
         self._pairs: list[tuple[Array, Array]] = []
         self._held: NDArray[np.bool_] = np.zeros_like(self.U, dtype=bool)
         self.states: States = self.steps.states
@@ -157,13 +159,31 @@ class Sweeps:
         return False
 
     def follow(self) -> bool:
-        """The motion of the policy, from a new start: the whole step, wherever it leads. False if it cannot be computed."""
+        """The motion of the policy, from a new start: the whole step, or none where that costs less. False if neither can be computed.
+
+        After a step that is not taken the next sweep is damped more, and the first input of its step is not trusted (`trusted`).
+        """
+        whole, none = self.U + self.k, self.U.copy()
+        full = self._cost_of(whole)
+        self.trusted = full <= self.value
+        if not self.trusted:
+            self.trusted = full <= self._cost_of(none)
+            if not self.steps.feed_back(whole if self.trusted else none, self.K):
+                return False
+        if self.trusted:
+            self.less_damping()
+        else:
+            self.more_damping()
+        self._take(self.steps.U)
+        return True
+
+    def _cost_of(self, open_inputs: Array) -> float:
+        """What the policy costs with some inputs; infinite if its motion cannot be computed."""
         self.rollouts += 1
-        for open_inputs in (self.U + self.k, self.U):
-            if self.steps.feed_back(open_inputs, self.K):
-                self._take(self.steps.U)
-                return True
-        return False
+        if not self.steps.feed_back(open_inputs, self.K):
+            return np.inf
+        value = self.cost.evaluate(self.steps.states).value
+        return value if np.isfinite(value) else np.inf
 
     def shift(self, knots: int) -> None:
         """Move the policy on by some knots; the last is repeated."""
