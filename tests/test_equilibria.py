@@ -459,8 +459,10 @@ def test_first_errors_say_what_to_do():
         pl.solve_statics(system, lambda t: {"cable": t})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^u\['cable'\] is a function"):
         pl.solve_statics(system, {"cable": np.sin})  # type: ignore[dict-item]
+    with pytest.raises(KeyError, match="no link or coordinate named 'q'"):
+        pl.solve_statics(system, start={"q": 1})
     run = pl.simulate(system, 0.01, step=0.005)
-    for start in ("rest", 3, {"q": 1}, [0.0] * 5, np.zeros((12, 2)), [1j] * 12):
+    for start in ("rest", 3, [0.0] * 5, np.zeros((12, 2)), [1j] * 12):
         with pytest.raises(TypeError, match=r"^start = .*12 numbers, nq of 'arm'.*Equilibrium.*start=run\.q\[-1\]"):
             pl.solve_statics(system, start=start)  # type: ignore[arg-type]
     assert pl.solve_statics(system, start=run.q[-1]).success

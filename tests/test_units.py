@@ -223,16 +223,16 @@ def test_units_in_datasets(run):
 
 def test_columns_of_a_table(tmp_path):
     """Quaternions have names, and a comma in a name makes no column."""
-    from pliant.cli.commands import _write_result
-
     robot = pl.Robot("robot")
     robot.add_body("a, b", joint=pl.Free(), mass=1.0, inertia=(1, 1, 1))
     result = pl.simulate(robot.compile(), 0.02, output=0.01)
-    _write_result(result, tmp_path / "run.csv")
+    result.save_csv(tmp_path / "run.csv")
     with (tmp_path / "run.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["t", *(f"a, b.{c}" for c in ("qw", "qx", "qy", "qz", "x", "y", "z"))]
-    np.testing.assert_allclose(np.array(rows[1:], dtype=float)[:, 1:], result.q, rtol=1e-15)
+    places = [f"a, b: position {c}" for c in "xyz"]
+    assert rows[0] == ["t", *(f"a, b.{c}" for c in ("qw", "qx", "qy", "qz", "x", "y", "z")), *places]
+    np.testing.assert_allclose(np.array(rows[1:], dtype=float)[:, 1:8], result.q, rtol=1e-15)
+    np.testing.assert_allclose(np.array(rows[1:], dtype=float)[:, 8:], result.positions("a, b"), rtol=1e-15)
 
 
 def test_units_of_sliders(run):

@@ -519,7 +519,7 @@ def studio_robot():
 
 
 def test_default_ranges_bend_a_robot_visibly():
-    from pliant.viz.studio import default_ranges
+    from pliant.viz.ranges import default_ranges
 
     system = studio_robot()
     ranges = default_ranges(system)

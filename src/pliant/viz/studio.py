@@ -22,13 +22,13 @@ from .framing import Framing
 from .geometry import build_scene
 from .live import Playback, add_switches, close_server, open_server, send_page
 from .names import html_lines
-from .ranges import checked_ranges, default_ranges, design_range, told_unit
+from .ranges import checked_ranges, design_range, told_unit
 from .recording import record, record_result
 from .stage import Stage
 from .swing import Swing, Trace
 from .traces import Traces
 
-__all__ = ["Studio", "default_ranges"]
+__all__ = ["Studio"]
 
 Array = NDArray[np.float64]
 DIRECTIONS = {"-z": (0, 0, -1), "+z": (0, 0, 1), "-x": (-1, 0, 0), "+x": (1, 0, 0), "-y": (0, -1, 0), "+y": (0, 1, 0)}
@@ -48,7 +48,7 @@ class Studio:
     system : System
     ranges : dict, optional
         Ends (low, high) of sliders by the name of the input, in its own unit, or of the prescribed joint or tendon
-        [rad, m]; see `default_ranges` for the others.
+        [rad, m]; see `pliant.viz.ranges.default_ranges` for the others.
     gravity : float
         Largest gravity on its slider [m/s²].
     host, port, blocking
