@@ -158,3 +158,17 @@ def test_bad_input(plan):
         pl.MPC(plan).run(0.1, plant=cart())
     with pytest.raises(ValueError, match="disturbance"):
         pl.MPC(plan).run(0.1, disturbance=lambda t: [1.0])
+
+
+def test_feedback_between_samples_has_the_right_sign():
+    """On a linear system the gains of a sample give the input of the next solution, for positions and velocities alike."""
+    system = cart()
+    cost = costs.stack(costs.Coordinates(), costs.Rates()).near(at="all") + pl.Effort(0.1)
+    plan = pl.optimize(system, cost, horizon=6.0, knots=120, start=[0.2, -0.1])
+    mpc = pl.MPC(plan, rate=20)
+    q, v = plan.rollout.q[0], plan.rollout.v[0]
+    mpc.control(0.0, (q, v))
+    for dq, dv in (([0.03, 0.0], [0.0, 0.0]), ([0.0, -0.02], [0.05, 0.1])):
+        near = mpc.feedback((q + dq, v + dv))
+        fresh = pl.MPC(plan, rate=20)
+        np.testing.assert_allclose(near, fresh.control(0.0, (q + dq, v + dv)), rtol=1e-6, atol=1e-9)

@@ -192,7 +192,7 @@ class MPC:
         q, v, z = _state(self.system, state)
         x = np.zeros(solver.K.shape[2])
         nv, nx = self.system.nv, solver.nx
-        x[:nv] = self.system.difference(q, lever.target_q[0])
+        x[:nv] = self.system.difference(lever.target_q[0], q)
         x[nv : 2 * nv] = v - lever.target_v[0]
         if z is not None:
             x[2 * nv : nx] = z - lever.target_z[0]
