@@ -21,6 +21,7 @@ AT_BOUND = 1e-9  # of the largest input: what is nearer to a bound is at it
 PAIRS = 12  # changes of the gradient that are remembered
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # that are tried
 LONGER, STRETCHES = 0.8, 6  # part of its slope from which on a step is doubled next time; how often at most
+ALIKE = 1e-6  # part of a cost by which two count as equal: motions are solved to 1e-7
 SHORT = 0.15  # lengths times what was won of what was expected: below more damping is asked for,
 LONG = 0.4  # above less
 
@@ -165,9 +166,10 @@ class Sweeps:
         """
         whole, none = self.U + self.k, self.U.copy()
         full = self._cost_of(whole)
-        self.trusted = full <= self.value
+        self.trusted = full <= self.value + ALIKE * abs(self.value)
         if not self.trusted:
-            self.trusted = full <= self._cost_of(none)
+            still = self._cost_of(none)
+            self.trusted = full <= still + ALIKE * abs(still)
             if not self.steps.feed_back(whole if self.trusted else none, self.K):
                 return False
         if self.trusted:
