@@ -567,6 +567,27 @@ class Result:
 
         return write_gltf(record_result(self, fps=fps, frames=frames, stations=stations), path)
 
+    def save_usd(self, path: str | Path, *, fps: float = 30.0, frames: int = 300, stations: int | None = None) -> Path:
+        """Write the motion to a .usda file (USD in text), for Blender, Omniverse or Houdini; `save_gltf` writes smaller files.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends with .usda.
+        fps, frames, stations
+            As of `save_html`.
+
+        Examples
+        --------
+        >>> import pliant as pl
+        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1)
+        >>> run.save_usd("arm.usda")  # doctest: +SKIP
+        """
+        from ..viz.recording import record_result
+        from ..viz.usd import write_usd
+
+        return write_usd(record_result(self, fps=fps, frames=frames, stations=stations), path)
+
     def _repr_html_(self) -> str:
         """A picture and the main facts, for notebooks."""
         from ..viz.notebook import result_html
