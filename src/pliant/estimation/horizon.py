@@ -128,7 +128,7 @@ class MovingHorizon:
         return self.estimate
 
     def _forget(self, datum: Datum) -> None:
-        """What leaves the window goes into what is known of its start; outliers by the weight that they had."""
+        """What leaves the window goes into what is known of its start, but for readings that are more than twice Huber's limit off."""
         readings, kalman = self.model.readings, self.arrival
         kalman._predict(datum.u)
         y = datum.y.copy()
