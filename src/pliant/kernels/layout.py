@@ -67,7 +67,7 @@ RS, PS, RE, PE, VE, AE, OM, CO, XI, FW = _codes(0, 9, 12, 21, 24, 30, 36, 42, 46
 XI1, XI2, XD1, XD2, XA1, XA2 = _codes(46, 52, 58, 64, 70, 76)
 STATE_WIDTH = 82 + 6
 # operators of a rod step in `Work.op`: for each of S, R, W, Y the dual matrices of node 1 and node 2
-OP_S, OP_S2, OP_R, OP_W, OP_Y = _codes(0, 18, 36, 72, 108)
+OP_S, OP_R, OP_W, OP_Y = _codes(0, 36, 72, 108)
 OP_WIDTH = 144
 # columns of `Work.reverse` (per step): virtual twist, virtual strains at the nodes; then in dual form what the step's end
 # owes its pose, twist, acceleration and virtual twist
@@ -142,7 +142,7 @@ class Work(NamedTuple):
     ends: F3  # (4, 6, columns) J, R, W, Y of each block's own columns at its end
     force: F3  # (3, 6, columns) U, B, C of MATH §3
     x: F2  # (6, 3n + 19)
-    g: F2  # (12, 3n + 19)
+    g: F2  # (24, 3n + 19)
     h: F2  # (n, 3n + 19)
     out: F3  # (3, columns, columns), or empty if columns are velocities in order
     tau: F1  # (columns,)
@@ -152,7 +152,7 @@ class Work(NamedTuple):
     law: F3  # (4, 6, 6) scratch of loads
     tension: F2  # (tendons, 6) see `tendons`
     pair: F3  # (4, 6, nv) J and R of the two steps of a pair, scratch
-    columns: F3  # (2, 6, nv) J and R of one step, scratch
+    columns: F3  # (4, 6, nv) J and R of one step, or rows of four nodes of tendons, scratch
     known: F2  # (3, nv) displacement, velocity and acceleration of prescribed coordinates in a step
     closure: (
         F2  # (loop rows, 4) values, rates and accelerations of loop joints; 1 for a row that is a rate without a value
@@ -227,7 +227,7 @@ def make_work(
         ends=zeros(4, 6, columns),
         force=zeros(3, 6, columns),
         x=zeros(6, width),
-        g=zeros(12, width),
+        g=zeros(24, width),
         h=zeros(n, width),
         out=zeros(3, wide, wide),
         tau=zeros(columns),
@@ -237,7 +237,7 @@ def make_work(
         law=zeros(4, 6, 6),
         tension=zeros(tendons, 6),
         pair=zeros(4, 6, nv if tables.flags[PAIR_LOADS] else 0),
-        columns=zeros(2, 6, nv),
+        columns=zeros(4, 6, nv),
         known=zeros(3, nv),
         closure=zeros(loop_rows, 4),
         rows=zeros(3, tendons + loop_rows, nv),

@@ -9,7 +9,9 @@ import numpy as np
 
 from .._jit import kernel, routine
 from .algebra.linear import cholesky, cholesky_solve
+from .algebra.tiles import add_transposed, clear_upper, times
 
+VECTORS = 7  # rows of scratch before those of gains
 ROUNDS = 100  # of the projected iteration
 CLOSE = 1e-13  # of the largest slope at its start, where it stops
 SHORTEST = 1e-12
@@ -17,104 +19,41 @@ FLAT = 1e-12  # of the largest second derivative by an input, added to all: ther
 
 
 @routine
-def times(P, Y, out):
-    """out (n, d) = P Y for Y (m, d) and the first entries (n, m) of P: two rows of `out` and four of Y at a time."""
-    n, m, d = out.shape[0], Y.shape[0], Y.shape[1]
-    i = 0
-    while i + 2 <= n:
-        r0, r1, p0, p1 = out[i], out[i + 1], P[i], P[i + 1]
-        for c in range(d):
-            r0[c] = 0.0
-            r1[c] = 0.0
-        j = 0
-        while j + 4 <= m:
-            a0, a1, a2, a3 = p0[j], p0[j + 1], p0[j + 2], p0[j + 3]
-            b0, b1, b2, b3 = p1[j], p1[j + 1], p1[j + 2], p1[j + 3]
-            y0, y1, y2, y3 = Y[j], Y[j + 1], Y[j + 2], Y[j + 3]
-            for c in range(d):
-                r0[c] += a0 * y0[c] + a1 * y1[c] + a2 * y2[c] + a3 * y3[c]
-                r1[c] += b0 * y0[c] + b1 * y1[c] + b2 * y2[c] + b3 * y3[c]
-            j += 4
-        while j < m:
-            a, b, y = p0[j], p1[j], Y[j]
-            for c in range(d):
-                r0[c] += a * y[c]
-                r1[c] += b * y[c]
-            j += 1
-        i += 2
-    while i < n:
-        row, own = out[i], P[i]
-        for c in range(d):
-            row[c] = 0.0
-        for j in range(m):
-            a, y = own[j], Y[j]
-            for c in range(d):
-                row[c] += a * y[c]
-        i += 1
-
-
-@routine
-def transposed_times(M, T, out):
-    """The upper triangle of out (n, n) = Mᵀ T, which is symmetric but for its last columns; M, T (m, n)."""
-    m, n = M.shape
-    i = 0
-    while i < n:
-        two = i + 1 < n
-        e = i + 1 if two else i
-        r0, r1 = out[i, i:n], out[e, i:n]
-        for c in range(r0.shape[0]):
-            r0[c] = 0.0
-            r1[c] = 0.0
-        j = 0
-        while j + 4 <= m:
-            a0, a1, a2, a3 = M[j, i], M[j + 1, i], M[j + 2, i], M[j + 3, i]
-            b0, b1, b2, b3 = M[j, e], M[j + 1, e], M[j + 2, e], M[j + 3, e]
-            y0, y1, y2, y3 = T[j, i:n], T[j + 1, i:n], T[j + 2, i:n], T[j + 3, i:n]
-            if two:
-                for c in range(r0.shape[0]):
-                    r0[c] += a0 * y0[c] + a1 * y1[c] + a2 * y2[c] + a3 * y3[c]
-                    r1[c] += b0 * y0[c] + b1 * y1[c] + b2 * y2[c] + b3 * y3[c]
-            else:
-                for c in range(r0.shape[0]):
-                    r0[c] += a0 * y0[c] + a1 * y1[c] + a2 * y2[c] + a3 * y3[c]
-            j += 4
-        while j < m:
-            a, b, y = M[j, i], M[j, e], T[j, i:n]
-            for c in range(r0.shape[0]):
-                r0[c] += a * y[c]
-                if two:
-                    r1[c] += b * y[c]
-            j += 1
-        i += 2
+def mirror(H, n):
+    """The first n rows and columns of H below its diagonal from those above it."""
+    for i in range(n):
+        row = H[i]
+        for j in range(i + 1, n):
+            H[j, i] = row[j]
 
 
 @routine
 def pull_back(M, H, g, Y, T, y):
-    """The cost to go (H, g) in (x′, u) becomes that in (x, u) by x′ = M (x, u). H (n, n) is symmetric and whole, before and behind."""
+    """The cost to go (H, g) in (x′, u) becomes (Y, g), that in (x, u), by x′ = M (x, u). Of H and Y the upper triangles count."""
     nx, n = M.shape
+    mirror(H, nx)
     times(H, M, T)
     for i in range(nx):
         for j in range(nx, n):
             T[i, j] += H[i, j]
-    transposed_times(M, T, Y)
+    clear_upper(Y)
+    add_transposed(M, T, Y)
     for a in range(nx, n):
+        row = Y[a]
         for b in range(a, n):
-            s = H[a, b]
-            for r in range(nx):
-                s += H[r, a] * M[r, b]
-            Y[a, b] += s
+            row[b] += H[a, b]
+        for r in range(nx):
+            f, own = H[r, a], M[r]
+            for b in range(a, n):
+                row[b] += f * own[b]
     for i in range(n):
         y[i] = 0.0
     for r in range(nx):
-        f = g[r]
+        f, own = g[r], M[r]
         for i in range(n):
-            y[i] += f * M[r, i]
+            y[i] += f * own[i]
     for i in range(n):
         g[i] = y[i] if i < nx else g[i] + y[i]
-        H[i, i] = Y[i, i]
-        for j in range(i + 1, n):
-            H[i, j] = Y[i, j]
-            H[j, i] = Y[i, j]
 
 
 @routine
@@ -181,68 +120,94 @@ def descend(Q, g, low, high, x, newton, value):
 
 
 @routine
-def choose_inputs(H, g, before, pull, low, high, damping, k, K, Q, F, V, w, vectors):
-    """The inputs of a knot from the cost to go (H, g) in (x, u), and that in (x, p) which is left, into V and w.
+def substitute(F, X):
+    """Solve FᵀF X = X (m, n) in place with the factor F (m, m) of `cholesky`, all columns at once."""
+    m, n = X.shape
+    for i in range(m):
+        row, f = X[i], 1.0 / F[i, i]
+        for j in range(i):
+            g, other = F[j, i], X[j]
+            for c in range(n):
+                row[c] -= g * other[c]
+        for c in range(n):
+            row[c] *= f
+    for i in range(m - 1, -1, -1):
+        row, f = X[i], 1.0 / F[i, i]
+        for j in range(i + 1, m):
+            g, other = F[i, j], X[j]
+            for c in range(n):
+                row[c] -= g * other[c]
+        for c in range(n):
+            row[c] *= f
 
-    The first of `before` (…, m, m) and of `pull` (…, m + 1, m) couple it with the knot before, see `sweep`. Returns what is won to first order, and what of that
-    is lost to second; nan if the cost is not convex.
+
+@routine
+def choose_inputs(H, g, before, pull, low, high, damping, k, K, Q, F, vectors):
+    """The inputs of a knot from the cost to go (H, g) in (x, u), which becomes that in (x, p); of H the upper triangle counts.
+
+    The first of `before` (…, m, m) and of `pull` (…, m + 1, m) couple it with the knot before, see `sweep`; without them nothing depends on p. Returns what is won
+    to first order, and what of that is lost to second; nan if the cost is not convex.
     """
     m, ny, n = k.shape[0], K.shape[1], H.shape[0]
     nx = n - m
-    slope, step, x = vectors[0][:m], vectors[1][:m], vectors[2][:m]
-    row, other = vectors[3][:ny], vectors[4][:ny]
+    slope, step = vectors[0][:m], vectors[1][:m]
+    left, right = vectors[VECTORS : VECTORS + 2 * m], vectors[VECTORS + 2 * m : VECTORS + 4 * m]
     top = 0.0
     for i in range(m):
         top = max(top, H[nx + i, nx + i])
     for i in range(m):
         for j in range(m):
-            Q[i, j] = H[nx + i, nx + j]
+            Q[i, j] = H[nx + min(i, j), nx + max(i, j)]
         Q[i, i] += damping[i] + (FLAT * top if top > 0.0 else 1.0)
     if not bounded_step(Q, g[nx:], low, high, k, F, slope, step):
         return np.nan, np.nan
-    for c in range(ny):
-        for i in range(m):
-            s = H[nx + i, c] if c < nx else before[0, i, c - nx]
-            x[i] = -s if step[i] == 1.0 else 0.0
-        cholesky_solve(F, x)
-        for i in range(m):
-            K[i, c] = x[i]
+    for i in range(m):  # Qux, and the gains
+        Q[i, i] = H[nx + i, nx + i]
+        row, gain = left[m + i], K[i]
+        for c in range(nx):
+            row[c] = H[c, nx + i]
+        for c in range(nx, ny):
+            row[c] = before[0, i, c - nx]
+        for c in range(ny):
+            gain[c] = -row[c] if step[i] == 1.0 else 0.0
+    substitute(F, K)
     first, second = 0.0, 0.0
     for i in range(m):
         slope[i] = g[nx + i]
         for j in range(m):
-            slope[i] += H[nx + i, nx + j] * k[j]
+            slope[i] += Q[i, j] * k[j]
         first += k[i] * g[nx + i]
         second += 0.5 * k[i] * (slope[i] - g[nx + i])
-    for r in range(ny):
-        for c in range(r, ny):
-            if c < nx:
-                V[r, c] = H[r, c]
-            else:
-                V[r, c] = pull[0, r - nx, c - nx] if r >= nx else 0.0
-        w[r] = g[r] if r < nx else pull[0, m, r - nx]
-    for i in range(m):  # V += Kᵀ (Q K + Qux) + Quxᵀ K, row by row
+    for r in range(nx):
+        for c in range(nx, n):
+            H[r, c] = 0.0
+    for r in range(nx, n):
+        for c in range(r, n):
+            H[r, c] = pull[0, r - nx, c - nx] if ny > nx else 0.0
+        g[r] = pull[0, m, r - nx] if ny > nx else 0.0
+    for i in range(m):  # H += Kᵀ (Q K + Qux) + Quxᵀ K
+        row, both, gain, own, one = left[m + i], right[i], K[i], left[i], right[m + i]
         for c in range(ny):
-            row[c] = H[nx + i, c] if c < nx else before[0, i, c - nx]
-            w[c] += row[c] * k[i] + K[i, c] * slope[i]
-        for c in range(ny):
-            other[c] = row[c]
-            for j in range(m):
-                other[c] += H[nx + i, nx + j] * K[j, c]
-        for r in range(ny):
-            a, b, line = K[i, r], row[r], V[r]
-            for c in range(r, ny):
-                line[c] += a * other[c] + b * K[i, c]
+            g[c] += row[c] * k[i] + gain[c] * slope[i]
+            own[c] = gain[c]
+            one[c] = gain[c]
+            both[c] = row[c]
+        for j in range(m):
+            f, other = Q[i, j], K[j]
+            for c in range(ny):
+                both[c] += f * other[c]
+    add_transposed(left[:, :ny], right[:, :ny], H)
     return first, second
 
 
 @routine
 def add_row(curve, slope, H, g):
-    """H += curve, g += slope."""
-    for i in range(g.shape[0]):
+    """H += curve above the diagonal, g += slope."""
+    n = g.shape[0]
+    for i in range(n):
         g[i] += slope[i]
-        row, more = H[i], curve[i]
-        for j in range(g.shape[0]):
+        row, more = H[i, i:n], curve[i, i:n]
+        for j in range(n - i):
             row[j] += more[j]
 
 
@@ -261,18 +226,6 @@ def back(M, slope, costate, gradient, y):
             costate[j] = y[j]
         else:
             gradient[j - nx] += y[j] + slope[j]
-
-
-@routine
-def go_on(V, w, nx, m, H, g):
-    """The cost to go in (x, p) of the knot that follows as that in (x, u): p is u."""
-    ny = w.shape[0]
-    for r in range(nx + m):
-        g[r] = w[r] if r < ny else 0.0
-        for c in range(r, nx + m):
-            f = V[r, c] if c < ny else 0.0
-            H[r, c] = f
-            H[c, r] = f
 
 
 @kernel("i1 f3 f3 f2 f3 f3 f2 f2 f1 f2 f3 f2 f1 f2 f1 f2 f2 f2 f2 f2 f2")
@@ -302,7 +255,7 @@ def sweep(
         Out: what the whole step wins to first order, and what of that is lost to second order.
     V, w : array (ny, ny), (ny,)
         Out: second (upper triangle) and first derivatives of the cost to go at the start.
-    H, Y, T, Q, F, vectors : array (nx + m, nx + m) twice, (nx, nx + m), (m, m) twice, (7, nx + m)
+    H, Y, T, Q, F, vectors : array (nx + m, nx + m) twice, (nx, nx + m), (m, m) twice, (VECTORS + 4 m, nx + m)
         Scratch.
     """
     n, nx, width = maps.shape
@@ -320,11 +273,10 @@ def sweep(
     won[1] = 0.0
     for step in range(n - 1, -1, -1):
         own = knot[step]
-        if step < n - 1 and knot[step + 1] != own:
-            go_on(V, w, nx, m, H, g)
         add_row(curve[step + 1], slope[step + 1], H, g)
         back(maps[step], slope[step + 1], costate, gradient[own], vectors[0])
         pull_back(maps[step], H, g, Y, T, vectors[0])
+        H, Y = Y, H
         if step > 0 and knot[step - 1] == own:
             continue
         if step == 0:
@@ -336,10 +288,14 @@ def sweep(
             for j in range(m):
                 gradient[own - 1, j] += pull[own, m, j]
         first, second = choose_inputs(
-            H, g, before[i:], pull[i:], low[own], high[own], damping, k[own], K[own], Q, F, V, w, vectors
+            H, g, before[i:], pull[i:], low[own], high[own], damping, k[own], K[own], Q, F, vectors
         )
         if not first <= 0.0:
             return own
         won[0] += first
         won[1] += second
+    for r in range(w.shape[0]):
+        w[r] = g[r]
+        for c in range(r, w.shape[0]):
+            V[r, c] = H[r, c]
     return np.int64(-1)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...gradients.costs.cost import Cost
 from ...gradients.costs.states import States
 from ...gradients.repeated import Repeated, moved_on
-from ...kernels.riccati import sweep
+from ...kernels.riccati import VECTORS, sweep
 from .expansion import Expansion, couples, empty, expand
 from .problem import Problem
 
@@ -54,7 +54,7 @@ class Sweeps:
         self.V, self.w = np.zeros((ny, ny)), np.zeros(ny)
         self._scratch = (
             np.zeros((width, width)), np.zeros((width, width)), np.zeros((self.nx, width)), np.zeros((m, m)), np.zeros((m, m)),
-            np.zeros((7, width)),
+            np.zeros((VECTORS + 4 * m, width)),
         )  # fmt: skip
         self._expansion = empty(self.steps.states, problem.knots, system.nz, self.before)
         self.cost: Cost = problem.cost

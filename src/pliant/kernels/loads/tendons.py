@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._jit import inline, routine
-from ..algebra.dual import dadd, daxpy, get3, get6, vadd, vaxpy, vcross, vdot, vscale
+from ..algebra.dual import dadd, daxpy, get3, get6, put6, vadd, vaxpy, vcross, vdot, vscale
 from ..layout import F1, F2, I2, Floats, Ints
 
 
@@ -46,6 +46,7 @@ SEGMENT_TENDON, SEGMENT_A, SEGMENT_B = (np.int64(k) for k in range(3))
 P_WEIGHT, P_PLACE, P_SLOPE = (np.int64(k) for k in (0, 1, 4))
 V_STIFF, V_DAMP, V_REST, V_FRICTION, V_SPEED, V_LENGTH, V_FACTOR = (np.int64(k) for k in range(7))
 N0, N1, N2, N3, N4, N5 = (np.int64(k) for k in range(6))
+U1, U2, U3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 def acting(tendons: Tendons, m: int) -> tuple[Ints, Ints, Floats]:
@@ -109,12 +110,31 @@ def turned(n, size, dt):
 def project(node, scale, phi, wrench, out):
     """out (nv,) += scale Φᵀ (moment, force) at a node."""
     m, f = wrench
-    w = (m[0], m[1], m[2], f[0], f[1], f[2])
-    v0 = node[N_V]
-    for c in range(6):
-        x, o = scale * w[c], node[N_PHI + c]
-        for k in range(node[N_BEGIN + c], node[N_STOP + c]):
-            out[v0 + k] += x * phi[o + k]
+    add_run(node, N0, scale * m[0], phi, out)
+    add_run(node, N1, scale * m[1], phi, out)
+    add_run(node, N2, scale * m[2], phi, out)
+    add_run(node, N3, scale * f[0], phi, out)
+    add_run(node, N4, scale * f[1], phi, out)
+    add_run(node, N5, scale * f[2], phi, out)
+
+
+@inline
+def add_run(node, comp, x, phi, out):
+    """out (nv,) += x φ for the coordinates of strain component `comp` at a node, four at a time: there are few."""
+    k, end = node[N_BEGIN + comp], node[N_STOP + comp]
+    o, v0 = node[N_PHI + comp], node[N_V]
+    while k + 4 <= end:
+        i, j = np.uint64(v0 + k), np.uint64(o + k)
+        a, b, c, d = out[i], out[i + U1], out[i + U2], out[i + U3]  # all are read before one is written
+        e, f, g, h = phi[j], phi[j + U1], phi[j + U2], phi[j + U3]
+        out[i] = a + x * e
+        out[i + U1] = b + x * f
+        out[i + U2] = c + x * g
+        out[i + U3] = d + x * h
+        k += 4
+    while k < end:
+        out[v0 + k] += x * phi[o + k]
+        k += 1
 
 
 @routine
@@ -169,34 +189,54 @@ def add_lines(tendons, work, q, r):
 
 
 @routine
-def add_column(K, c, f, d, n, dt):
-    """K[:, c] += f (d×y, y), where y is the change of the unit tangent n with δt."""
-    y = vscale(f, vaxpy(-vdot(n, dt), n, dt))
-    z = vcross(d, y)
-    for i in range(3):
-        K[i, c] += z[i]
-        K[3 + i, c] += y[i]
-
-
-@routine
 def line_stiffness(tendons, work, q, m, K):
-    """K (6, 6) = Σ T ∂(wrench)/∂ξ over all tendons at node m."""
-    for i in range(6):
-        for j in range(6):
-            K[i, j] = 0.0
+    """K (6, 6) = Σ T ∂(wrench)/∂ξ over all tendons at node m.
+
+    δt = δσ − d × δκ changes the force by P δt, P = T (1 − t̂t̂ᵀ)/|t|, and the moment by d × P δt: with d̃ the matrix of d×, K = [[d̃Pd̃ᵀ, d̃P], [(d̃P)ᵀ, P]].
+    """
     xi = strain_at(tendons, m, q)
+    none = vscale(0.0, xi[0])
+    P0, P1, P2, B0, B1, B2, C0, C1, C2 = none, none, none, none, none, none, none, none, none
     for p in range(tendons.node[m, N_FIRST], tendons.node[m, N_END]):
         f = pull(tendons, work, p)
         if f == 0.0:
             continue
         d, n, size = direction(xi, tendons.data[p])
         f = f / size
-        add_column(K, N0, f, d, n, (0.0, -d[2], d[1]))
-        add_column(K, N1, f, d, n, (d[2], 0.0, -d[0]))
-        add_column(K, N2, f, d, n, (-d[1], d[0], 0.0))
-        add_column(K, N3, f, d, n, (1.0, 0.0, 0.0))
-        add_column(K, N4, f, d, n, (0.0, 1.0, 0.0))
-        add_column(K, N5, f, d, n, (0.0, 0.0, 1.0))
+        g = vscale(-f, n)
+        p0 = (f + g[0] * n[0], g[0] * n[1], g[0] * n[2])
+        p1 = (p0[1], f + g[1] * n[1], g[1] * n[2])
+        p2 = (p0[2], p1[2], f + g[2] * n[2])
+        b0 = vaxpy(-d[2], p1, vscale(d[1], p2))
+        b1 = vaxpy(-d[0], p2, vscale(d[2], p0))
+        b2 = vaxpy(-d[1], p0, vscale(d[0], p1))
+        P0, P1, P2 = vadd(P0, p0), vadd(P1, p1), vadd(P2, p2)
+        B0, B1, B2 = vadd(B0, b0), vadd(B1, b1), vadd(B2, b2)
+        C0, C1, C2 = vadd(C0, vcross(d, b0)), vadd(C1, vcross(d, b1)), vadd(C2, vcross(d, b2))
+    put6(K[0], N0, (C0, B0))
+    put6(K[1], N0, (C1, B1))
+    put6(K[2], N0, (C2, B2))
+    put6(K[3], N0, ((B0[0], B1[0], B2[0]), P0))
+    put6(K[4], N0, ((B0[1], B1[1], B2[1]), P1))
+    put6(K[5], N0, ((B0[2], B1[2], B2[2]), P2))
+
+
+@routine
+def stiffness_rows(tendons, work, q, m, cq, out):
+    """out[:6] = cq K Φ of node m, in columns of its rod."""
+    K, node = work.line6, tendons.node[m]
+    line_stiffness(tendons, work, q, m, K)
+    for b in range(6):
+        k0, k1, k2, k3, k4, k5 = cq * K[0, b], cq * K[1, b], cq * K[2, b], cq * K[3, b], cq * K[4, b], cq * K[5, b]
+        o = node[N_PHI + b]
+        for k in range(node[N_BEGIN + b], node[N_STOP + b]):
+            f = tendons.phi[o + k]
+            out[0, k] = k0 * f
+            out[1, k] = k1 * f
+            out[2, k] = k2 * f
+            out[3, k] = k3 * f
+            out[4, k] = k4 * f
+            out[5, k] = k5 * f
 
 
 @inline
@@ -208,33 +248,72 @@ def one_run(node):
     return whole
 
 
+@inline
+def alike(node, other):
+    """Whether the same coordinates act at two nodes."""
+    same = node[N_V] == other[N_V]
+    for c in range(12):
+        same = same and node[N_BEGIN + c] == other[N_BEGIN + c]
+    return same
+
+
+@routine
+def add_node_tangent(tendons, work, q, m, cq, out):
+    """What `add_line_tangents` adds for one node."""
+    node, KPhi = tendons.node[m], work.columns[0]
+    stiffness_rows(tendons, work, q, m, cq, KPhi)
+    v0 = node[N_V]
+    runs = 1 if one_run(node) else 6
+    for c in range(6):
+        o = node[N_PHI + c]
+        for i in range(node[N_BEGIN + c], node[N_STOP + c]):
+            g = tendons.phi[o + i]
+            for b in range(runs):
+                start, end = node[N_BEGIN + b], node[N_STOP + (5 if runs == 1 else b)]
+                dst, row = out[v0 + i, v0 + start : v0 + end], KPhi[c, start:end]
+                for k in range(row.shape[0]):
+                    dst[k] += g * row[k]
+
+
+@routine
+def add_four_tangents(tendons, work, q, m, cq, out):
+    """The same for four nodes from m on at which the same coordinates act, one run of them."""
+    node, phi = tendons.node[m], tendons.phi
+    for l in range(4):
+        stiffness_rows(tendons, work, q, m + l, cq, work.columns[l])
+    v0, start, end = node[N_V], node[N_BEGIN], node[N_STOP + 5]
+    for c in range(6):
+        o0, o1 = tendons.node[m, N_PHI + c], tendons.node[m + 1, N_PHI + c]
+        o2, o3 = tendons.node[m + 2, N_PHI + c], tendons.node[m + 3, N_PHI + c]
+        r0, r1 = work.columns[0, c, start:end], work.columns[1, c, start:end]
+        r2, r3 = work.columns[2, c, start:end], work.columns[3, c, start:end]
+        for i in range(node[N_BEGIN + c], node[N_STOP + c]):
+            g0, g1, g2, g3 = phi[o0 + i], phi[o1 + i], phi[o2 + i], phi[o3 + i]
+            dst = out[v0 + i, v0 + start : v0 + end]
+            for k in range(dst.shape[0]):
+                dst[k] += g0 * r0[k] + g1 * r1[k] + g2 * r2[k] + g3 * r3[k]
+
+
 @routine
 def add_line_tangents(tendons, work, q, cq, out):
     """out += cq Σ T ∂²ℓ/∂q²."""
     if cq == 0.0:
         return
-    K, KPhi = work.line6, work.columns[0]
-    for m in range(tendons.node.shape[0]):
+    nodes = tendons.node
+    m = 0
+    while m < nodes.shape[0]:
         if not pulled(tendons, work, m):
+            m += 1
             continue
-        line_stiffness(tendons, work, q, m, K)
-        node = tendons.node[m]
-        v0 = node[N_V]
-        for c in range(6):
-            for b in range(6):
-                g, o = cq * K[c, b], node[N_PHI + b]
-                for k in range(node[N_BEGIN + b], node[N_STOP + b]):
-                    KPhi[c, k] = g * tendons.phi[o + k]
-        runs = 1 if one_run(node) else 6
-        for c in range(6):
-            o = node[N_PHI + c]
-            for i in range(node[N_BEGIN + c], node[N_STOP + c]):
-                g = tendons.phi[o + i]
-                for b in range(runs):
-                    start, end = node[N_BEGIN + b], node[N_STOP + (5 if runs == 1 else b)]
-                    dst, row = out[v0 + i, v0 + start : v0 + end], KPhi[c, start:end]
-                    for k in range(row.shape[0]):
-                        dst[k] += g * row[k]
+        together = m + 4 <= nodes.shape[0] and one_run(nodes[m])
+        for l in range(1, 4):
+            together = together and alike(nodes[m], nodes[m + l])
+        if together:
+            add_four_tangents(tendons, work, q, m, cq, out)
+            m += 4
+        else:
+            add_node_tangent(tendons, work, q, m, cq, out)
+            m += 1
 
 
 @routine

@@ -68,6 +68,8 @@ from ..layout import (
 )
 from .forward import magnus
 
+U1, U2, U3 = np.uint64(1), np.uint64(2), np.uint64(3)
+
 
 @inline
 def put_pair(op, o, first, second):
@@ -140,6 +142,27 @@ def rod_operators(row, h, c, Vp, op):
     )
 
 
+@inline
+def get_four(s, j):
+    """s[j : j + 4]."""
+    return (s[j], s[j + U1], s[j + U2], s[j + U3])
+
+
+@inline
+def put_four(d, i, x):
+    """d[i : i + 4] = x. Read before, and written out, four columns become one instruction each: runs of columns are short."""
+    d[i] = x[0]
+    d[i + U1] = x[1]
+    d[i + U2] = x[2]
+    d[i + U3] = x[3]
+
+
+@inline
+def mix_four(x, p, f, q, g):
+    """x + p f + q g, of four columns."""
+    return (x[0] + p * f[0] + q * g[0], x[1] + p * f[1] + q * g[1], x[2] + p * f[2] + q * g[2], x[3] + p * f[3] + q * g[3])
+
+
 @routine
 def fill(op, o, phi, first, ranges, src, so, dst, do):
     """dst[:, do+k] = src[:, so+k] + P₁ φ₁ₖ + P₂ φ₂ₖ for the operator pair at op[o:o+36]; src is zero if so < 0."""
@@ -150,32 +173,61 @@ def fill(op, o, phi, first, ranges, src, so, dst, do):
                 d[k] = 0.0
         src = dst
         so = do
+    # indices are unsigned, so that no test for negative ones is compiled in
+    values, others = phi[0], phi[1]
+    d0, d1, d2, d3, d4, d5 = dst[0], dst[1], dst[2], dst[3], dst[4], dst[5]
+    s0, s1, s2, s3, s4, s5 = src[0], src[1], src[2], src[3], src[4], src[5]
     for c in range(3):
         p0, p1, p2 = op[o + c], op[o + 3 + c], op[o + 6 + c]
         p3, p4, p5 = op[o + 9 + c], op[o + 12 + c], op[o + 15 + c]
         q0, q1, q2 = op[o + 18 + c], op[o + 21 + c], op[o + 24 + c]
         q3, q4, q5 = op[o + 27 + c], op[o + 30 + c], op[o + 33 + c]
-        for k in range(ranges[RANGE + c], ranges[RANGE + c + 1]):
-            # unsigned, so that no test for negative indices is compiled in
+        k, end = ranges[RANGE + c], ranges[RANGE + c + 1]
+        while k + 4 <= end:
             i, j, u = np.uint64(do + k), np.uint64(so + k), np.uint64(first + k)
-            f = phi[0, u]
-            g = phi[1, u]
-            dst[0, i] = src[0, j] + p0 * f + q0 * g
-            dst[1, i] = src[1, j] + p1 * f + q1 * g
-            dst[2, i] = src[2, j] + p2 * f + q2 * g
-            dst[3, i] = src[3, j] + p3 * f + q3 * g
-            dst[4, i] = src[4, j] + p4 * f + q4 * g
-            dst[5, i] = src[5, j] + p5 * f + q5 * g
-        for k in range(ranges[RANGE + 3 + c], ranges[RANGE + 4 + c]):
+            f = get_four(values, u)
+            g = get_four(others, u)
+            put_four(d0, i, mix_four(get_four(s0, j), p0, f, q0, g))
+            put_four(d1, i, mix_four(get_four(s1, j), p1, f, q1, g))
+            put_four(d2, i, mix_four(get_four(s2, j), p2, f, q2, g))
+            put_four(d3, i, mix_four(get_four(s3, j), p3, f, q3, g))
+            put_four(d4, i, mix_four(get_four(s4, j), p4, f, q4, g))
+            put_four(d5, i, mix_four(get_four(s5, j), p5, f, q5, g))
+            k += 4
+        while k < end:
             i, j, u = np.uint64(do + k), np.uint64(so + k), np.uint64(first + k)
-            f = phi[0, u]
-            g = phi[1, u]
-            dst[0, i] = src[0, j]
-            dst[1, i] = src[1, j]
-            dst[2, i] = src[2, j]
-            dst[3, i] = src[3, j] + p0 * f + q0 * g
-            dst[4, i] = src[4, j] + p1 * f + q1 * g
-            dst[5, i] = src[5, j] + p2 * f + q2 * g
+            a = values[u]
+            b = others[u]
+            d0[i] = s0[j] + p0 * a + q0 * b
+            d1[i] = s1[j] + p1 * a + q1 * b
+            d2[i] = s2[j] + p2 * a + q2 * b
+            d3[i] = s3[j] + p3 * a + q3 * b
+            d4[i] = s4[j] + p4 * a + q4 * b
+            d5[i] = s5[j] + p5 * a + q5 * b
+            k += 1
+        k, end = ranges[RANGE + 3 + c], ranges[RANGE + 4 + c]
+        while k + 4 <= end:
+            i, j, u = np.uint64(do + k), np.uint64(so + k), np.uint64(first + k)
+            f = get_four(values, u)
+            g = get_four(others, u)
+            put_four(d0, i, get_four(s0, j))
+            put_four(d1, i, get_four(s1, j))
+            put_four(d2, i, get_four(s2, j))
+            put_four(d3, i, mix_four(get_four(s3, j), p0, f, q0, g))
+            put_four(d4, i, mix_four(get_four(s4, j), p1, f, q1, g))
+            put_four(d5, i, mix_four(get_four(s5, j), p2, f, q2, g))
+            k += 4
+        while k < end:
+            i, j, u = np.uint64(do + k), np.uint64(so + k), np.uint64(first + k)
+            a = values[u]
+            b = others[u]
+            d0[i] = s0[j]
+            d1[i] = s1[j]
+            d2[i] = s2[j]
+            d3[i] = s3[j] + p0 * a + q0 * b
+            d4[i] = s4[j] + p1 * a + q1 * b
+            d5[i] = s5[j] + p2 * a + q2 * b
+            k += 1
 
 
 @inline

@@ -36,7 +36,6 @@ from ..layout import (
     KIND,
     OP_R,
     OP_S,
-    OP_S2,
     OP_W,
     PSTEP,
     ROD,
@@ -63,7 +62,8 @@ from .products import (
     add_sparse_product,
     clear,
     expand_rows,
-    project_wide,
+    expand_two,
+    project_pair,
     row_product,
 )
 from .spectral import clear_nodes, force_matrix, sum_nodes
@@ -153,13 +153,14 @@ def rod_rows(t, work, block, terms, R, W):
     """Rows and wrenches of a rod of Magnus steps; R and W are the arrays that `terms` speaks of."""
     n, first = block[COLS], block[STEP0]
     _at_I, at_f, _at_K, width = places(n, terms)
-    x, g, h = work.x, work.g, work.h
+    x, h = work.x, work.h
     clear(x, SIX, width)
     clear(h, n, width)
-    active = False
+    active, waiting = False, -1  # the step whose rows wait in the first half of work.g: two are expanded at a time
     for i in range(first + block[STEPS] - 1, first - 1, -1):
         o = t.step[i, S_PHI]
         op = work.op[i]
+        g = work.g[:12] if waiting < 0 else work.g[12:]
         if t.step[i, S_CARRIES] != 0:
             active = True
             add_step(t, work, block, terms, R, W, i, x, ZERO)
@@ -170,13 +171,18 @@ def rod_rows(t, work, block, terms, R, W):
         if terms.cq != 0.0:
             own_columns(t, work, block, i, g)
             add_force_term(terms.cq, m, f, g, ZERO, x, n)
-        project_wide(op, OP_S, x, g, ZERO, width)
-        project_wide(op, OP_S2, x, g, SIX, width)
+        project_pair(op, OP_S, x, g, width)
         if terms.cq != 0.0:
             curvature(work.state[i], t.data[i, D_H], t.data[i, D_C], (f, m), terms.cq, op)
             add_curvature(op, OP_R, t.phi, o, block, g, ZERO)
             add_curvature(op, OP_W, t.phi, o, block, g, SIX)
-        expand_rows(t.phi, o, block, g, h, width)
+        if waiting < 0:
+            waiting = o
+        else:
+            expand_two(t.phi, waiting, o, block, work.g, h, width)
+            waiting = -1
+    if waiting >= 0:
+        expand_rows(t.phi, waiting, block, work.g, h, width)
 
 
 @routine

@@ -10,72 +10,15 @@ has one right-hand side for every direction, side by side in rows. The others go
 
 from ..._jit import routine
 from ..algebra.linear import lu_factor
+from ..algebra.tiles import add_product, solve_columns
 from ..loads.together import input_columns
 from ..slots import MARCH_BUDGET, MARCH_FIRST, MARCH_STEPS, NEWTON_RESIDUAL
 from .linearised import restore_step
 from .newton import CONVERGED, SINGULAR
 from .pushed import push_step
-from .residual import residual_derivatives
+from .residual import all_derivatives
 from .rollout import put_step
-from .stages import ZERO, stage_problem
-
-
-@routine
-def add_product(factor, P, Y, out):
-    """out (n, d) += factor P Y for P (n, n) and Y (n, d), four rows of Y at a time."""
-    n, d = Y.shape
-    for i in range(n):
-        row, own = out[i], P[i]
-        j = 0
-        while j + 4 <= n:
-            f0, f1, f2, f3 = factor * own[j], factor * own[j + 1], factor * own[j + 2], factor * own[j + 3]
-            y0, y1, y2, y3 = Y[j], Y[j + 1], Y[j + 2], Y[j + 3]
-            for c in range(d):
-                row[c] += f0 * y0[c] + f1 * y1[c] + f2 * y2[c] + f3 * y3[c]
-            j += 4
-        while j < n:
-            f, y = factor * own[j], Y[j]
-            for c in range(d):
-                row[c] += f * y[c]
-            j += 1
-
-
-@routine
-def subtract_rows(A, i, first, end, X):
-    """Row i of X −= A[i, first:end] X[first:end], four rows at a time."""
-    row, own, d = X[i], A[i], X.shape[1]
-    j = first
-    while j + 4 <= end:
-        f0, f1, f2, f3 = own[j], own[j + 1], own[j + 2], own[j + 3]
-        x0, x1, x2, x3 = X[j], X[j + 1], X[j + 2], X[j + 3]
-        for c in range(d):
-            row[c] -= f0 * x0[c] + f1 * x1[c] + f2 * x2[c] + f3 * x3[c]
-        j += 4
-    while j < end:
-        f, x = own[j], X[j]
-        for c in range(d):
-            row[c] -= f * x[c]
-        j += 1
-
-
-@routine
-def solve_columns(A, pivot, X):
-    """Solve A X = X (n, d) in place with the factors of `lu_factor`."""
-    n, d = X.shape
-    for k in range(n):
-        if pivot[k] != k:
-            a, b = X[k], X[pivot[k]]
-            for c in range(d):
-                x = a[c]
-                a[c] = b[c]
-                b[c] = x
-    for i in range(1, n):
-        subtract_rows(A, i, ZERO, i, X)
-    for i in range(n - 1, -1, -1):
-        subtract_rows(A, i, i + 1, n, X)
-        row, f = X[i], 1.0 / A[i, i]
-        for c in range(d):
-            row[c] *= f
+from .stages import stage_problem
 
 
 @routine
@@ -123,7 +66,7 @@ def plain_stage(problem, tape, lever, k, i, h):
     nv, nu = a.shape[0], lever.columns.shape[0]
     g, x0 = tape.tableau[i, i] * h, length(tape, h, i)
     K, D, M = lever.matrices[0], lever.matrices[1], lever.matrices[2]
-    residual_derivatives(t, work, c, loads, q, v, a, u, tau, work.newton[NEWTON_RESIDUAL], lever.matrices)
+    all_derivatives(t, work, c, loads, q, v, a, u, tau, work.newton[NEWTON_RESIDUAL], lever.matrices)
     input_columns(t, work, loads, q, v, u, lever.columns)
     last = k if i == 1 else lever.stored.shape[0] - 1
     if not factor_stage(c, g, K, D, M, lever.stored[last], lever.swaps[last]):

@@ -105,6 +105,15 @@ def residual_stiffness(t, work, c, loads, q, u, tau, r, out):
 @routine
 def residual_derivatives(t, work, c, loads, q, v, a, u, tau, r, out):
     """The residual and all its derivatives: out (3, nv, nv) = ∂r/∂q, ∂r/∂v, ∂r/∂a."""
+    all_derivatives(t, work, c, loads, q, v, a, u, tau, r, out)
+    ints, floats, _buffer = loads
+    if unpack_units(ints, floats).row.shape[0] == 0:
+        add_other_forces(work, c, loads, q, v, u, tau, r)
+
+
+@routine
+def all_derivatives(t, work, c, loads, q, v, a, u, tau, r, out):
+    """The derivatives alone; r is scratch, of which the forces of coordinates are left out where no unit asks for them."""
     ints, floats, _buffer = loads
     if unpack_units(ints, floats).row.shape[0] > 0:  # they read columns that are mixed
         residual_tangent(t, work, c, loads, q, v, a, u, tau, 0.0, 0.0, 1.0, r, out[2:])
@@ -117,7 +126,6 @@ def residual_derivatives(t, work, c, loads, q, v, a, u, tau, r, out):
             for j in range(out.shape[2]):
                 row[j] = 0.0
     tangent(t, work, loads, YES, q, v, a, u, 1.0, 1.0, 1.0, r, out)
-    add_other_forces(work, c, loads, q, v, u, tau, r)
     for m in range(2):
         cq, cv = 1.0 - m, float(m)
         add_internal_tangent(c, q, cq, cv, work.spring, out[m])
