@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import engine, slots
-from ..kernels.solve.newton import CONVERGED
+from ..kernels import slots
 from ..kernels.solve.tape import ARRIVED
 from ..solve.result import Statistics
-from ..system import Given
 from .costs.states import States
 from .memory import Memory, Sizes
 from .plan import Ends, Part, Plan
 from .remembered import known_memory
 from .rollout import Rollout
+from .shares import Shares
 
 __all__ = ["Repeated", "knots_of", "moved_on"]
 
@@ -47,6 +46,8 @@ class Repeated:
         With inputs that are held.
     before : bool
         Whether gains have columns for the inputs of the knot before.
+    threads : int
+        That find maps.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ class Repeated:
         The step that could not be taken in the last motion.
     """
 
-    def __init__(self, plan: Plan, *, before: bool = False) -> None:
+    def __init__(self, plan: Plan, *, before: bool = False, threads: int = 1) -> None:
         known_memory(plan.system)
         if len(plan.system.tables.colloc):
             raise ValueError(
@@ -70,6 +71,7 @@ class Repeated:
         self.failed: int | None = None
         self.memory.lever.knot[:] = knots_of(plan)
         self._known = False  # whether there are maps of the target
+        self._shares = Shares(plan, threads)
         self._begin = plan._begin(self.memory, self.motion)
 
     @property
@@ -121,14 +123,13 @@ class Repeated:
 
     def keep(self) -> None:
         """Take the last motion as the target of feedback, and find its maps."""
-        lever, record, p = self.memory.lever, self.memory.record, self.memory.p
+        lever, record = self.memory.lever, self.memory.record
         nu = self.system.nu
         lever.target_q[:], lever.target_v[:], lever.target_z[:] = record.q, record.v, record.memory
         lever.target_u[:], lever.target_a[:] = record.inputs[:, 1, :nu], record.a
-        p[slots.MARCH_FIRST], p[slots.MARCH_BUDGET] = 0, len(record.t) - 1
         self._known = False
-        if self.memory.run(engine.MAPS, Given()) != CONVERGED:
-            k = int(p[slots.MARCH_STEPS])
+        k = self._shares.find(self.memory)
+        if k is not None:
             raise ArithmeticError(
                 f"step {k + 1} of the motion, at t = {record.t[k]:.6g} s, has a singular tangent: there is no derivative."
             )

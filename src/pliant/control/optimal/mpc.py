@@ -103,6 +103,8 @@ class MPC:
         Sweeps for each sample.
     delay : float
         Time from a measured state to when its input acts [s]: the state by then is predicted with the inputs that were sent.
+    threads : int
+        That find derivatives of steps.
 
     Attributes
     ----------
@@ -139,7 +141,9 @@ class MPC:
     ((25, 3), 0)
     """
 
-    def __init__(self, plan: OptimalPlan, *, rate: float = 100.0, iterations: int = 1, delay: float = 0.0) -> None:
+    def __init__(
+        self, plan: OptimalPlan, *, rate: float = 100.0, iterations: int = 1, delay: float = 0.0, threads: int = 1
+    ) -> None:
         if not isinstance(plan, OptimalPlan):
             raise TypeError(f"plan = {shown(plan)} must be an OptimalPlan, as optimize returns.")
         if plan.problem.constraints:
@@ -151,7 +155,7 @@ class MPC:
             integer("iterations", iterations, minimum=1),
             non_negative("delay", delay, unit="s"),
         )
-        self.problem = replace(plan.problem, free=())
+        self.problem = replace(plan.problem, free=(), threads=integer("threads", threads, minimum=1))
         self._ahead = _ahead(self.problem.system, self.delay, self.problem.step)
         self.reset()
 

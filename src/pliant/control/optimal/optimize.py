@@ -52,6 +52,7 @@ def optimize(
     tolerance: float = 1e-6,
     iterations: int = 200,
     violation: float = 1e-6,
+    threads: int | None = None,
 ) -> OptimalPlan:
     """Inputs that minimise a cost of the motion that they make, by differential dynamic programming with exact maps of all steps.
 
@@ -92,6 +93,8 @@ def optimize(
         At most so many.
     violation : float
         How far constraints may be off, in their own units.
+    threads : int, optional
+        That find the derivatives of steps, which makes no difference to the result; by default one for each processor.
 
     Returns
     -------
@@ -129,6 +132,7 @@ def optimize(
     problem = problem_of(
         system, cost, horizon=horizon, knots=knots, bounds=bounds, steps=steps, start=begin, velocity=velocity, t0=t0,
         constraints=constraints, tau=tau, motion=motion, integrator=integrator, free=free,
+        threads=threads,
     )  # fmt: skip
     if z is not None and z.shape == problem.z.shape:
         problem = replace(problem, z=z)

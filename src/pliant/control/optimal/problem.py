@@ -13,6 +13,7 @@ from ...gradients.costs.constraint import Constraint
 from ...gradients.costs.cost import Cost, as_cost
 from ...gradients.plan import Plan
 from ...gradients.rollout import METHODS, Method, Rollout, carry_out, plan_of
+from ...many.pool import all_threads
 from ...model.validate import choice, integer, positive, reals, shown, unknown_name, vector
 from ...solve.remembered import initial_memory
 from ...solve.simulate import initial_state
@@ -53,6 +54,8 @@ class Problem:
         Method of the rollout.
     free : tuple of str
         What is optimised beside the inputs: "start", "velocity".
+    threads : int
+        That find derivatives of steps.
     """
 
     system: System
@@ -71,6 +74,7 @@ class Problem:
     motion: Mapping[str, Any] | None = field(default=None, repr=False)
     integrator: Method = "sdirk2"
     free: tuple[str, ...] = ()
+    threads: int = 1
 
     @property
     def step(self) -> float:
@@ -115,6 +119,7 @@ def problem_of(
     motion: Mapping[str, Any] | None = None,
     integrator: Method = "sdirk2",
     free: str | Iterable[str] = (),
+    threads: int | None = None,
 ) -> Problem:
     """A problem from what the user says, checked; arguments as of `optimize`."""
     needs_system("optimize", system)
@@ -127,6 +132,7 @@ def problem_of(
     problem = Problem(
         system, as_cost(cost), _constraints(constraints), lower, upper, positive("horizon", horizon, unit="s"), count, share, q, v,
         initial_memory(system, start), begin, None if tau is None else reals("tau", tau), motion, integrator, _free(system, free),
+        all_threads() if threads is None else integer("threads", threads, minimum=1),
     )  # fmt: skip
     for constraint in problem.constraints:
         constraint.check(system)

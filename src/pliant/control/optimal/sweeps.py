@@ -41,7 +41,7 @@ class Sweeps:
     def __init__(self, problem: Problem, U: Array, *, tolerance: float = LOOSE) -> None:
         self.problem = problem
         self.before = couples(problem.cost)
-        self.steps = Repeated(problem.plan(U, tolerance), before=self.before)
+        self.steps = Repeated(problem.plan(U, tolerance), before=self.before, threads=problem.threads)
         lever = self.steps.memory.lever
         lever.low[:], lever.high[:] = problem.lower, problem.upper
         system = problem.system
