@@ -9,6 +9,8 @@ import pytest
 
 import pliant as pl
 from pliant import costs, gallery
+from pliant.gradients.repeated import Repeated
+from pliant.gradients.rollout import plan_of
 
 
 def cart(**options):
@@ -203,6 +205,47 @@ def test_two_threads_find_the_same(soft):
     np.testing.assert_array_equal(found[0], found[1])
 
 
+@pytest.mark.parametrize("case", ["arm", "driven", "cart", "floating"])
+def test_maps_are_the_same_to_the_bit_for_any_number_of_threads(case):
+    """Robots whose maps come all at once, and those direction by direction; also what feedback is guessed from."""
+    system = {"arm": arm, "driven": driven, "cart": cart, "floating": floating}[case]()
+    motion = {"turn": pl.Expression("0.3*sin(5*t)")} if case == "driven" else None
+    U = np.random.default_rng(0).uniform(2, 8, size=(26, system.nu)) * (0.01 if case == "floating" else 1.0)
+    plan = plan_of(system, U, step=0.01, motion=motion)
+    found = []
+    for threads in (1, 2, 3, 50):
+        steps = Repeated(plan, threads=threads)
+        steps.set_inputs(U)
+        for _ in range(2):  # memories are used again
+            assert steps.roll()
+            steps.keep()
+        lever = steps.memory.lever
+        found.append([x.copy() for x in (steps.maps, lever.answers, lever.stored[:-1], lever.swaps[:-1])])
+    assert found[0][0].any()
+    for others in found[1:]:
+        for x, y in zip(found[0], others):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_the_number_of_threads_makes_no_difference_to_a_plan(soft):
+    system, rest = soft
+    options = {"bounds": (0, 20), "horizon": 0.5, "knots": 25, "start": rest}
+    one, two, all_of_them = (pl.optimize(system, COST, threads=n, **options) for n in (1, 2, None))
+    for other in (two, all_of_them):
+        np.testing.assert_array_equal(one.u, other.u)
+        np.testing.assert_array_equal(one.gains, other.gains)
+        assert one.costs.tolist() == other.costs.tolist()
+
+
+def test_a_step_without_maps_is_named_whichever_thread_finds_it(soft):
+    system, rest = soft
+    steps = Repeated(plan_of(system, np.full((40, 3), 5.0), step=0.01, start=rest.q), threads=3)
+    assert steps.roll()
+    steps.memory.record.q[31] = np.nan
+    with pytest.raises(ArithmeticError, match=r"step 32 of the motion, at t = 0.31 s"):
+        steps.keep()
+
+
 def test_smooth_inputs_and_several_steps(soft):
     system, rest = soft
     cost = [*COST, pl.Smooth(2e-6)]
@@ -308,7 +351,8 @@ def test_loops():
     assert np.abs(system.closure(plan.rollout.q[-1])[0]).max() < 1e-9
 
 
-def test_a_floating_base():
+def floating():
+    """A body in space with three wheels."""
     robot = pl.Robot("swimmer", gravity=(0, 0, 0))
     body = robot.add_body("body", joint=pl.Free(), shape=pl.Box(0.2, 0.1, 0.05), mass=1.0)
     for k, axis in enumerate("xyz"):
@@ -321,7 +365,11 @@ def test_a_floating_base():
             offset=(0.1, 0, 0),
         )
         robot.add_motor(f"motor{k}", f"wheel{k}")
-    system = robot.compile()
+    return robot.compile()
+
+
+def test_a_floating_base():
+    system = floating()
     cost = [pl.Align("body", pl.rotate("y", 0.4) @ pl.rotate("z", 0.3), 10.0), pl.Still("body", 0.1), pl.Effort(10.0)]
     plan = pl.optimize(system, cost, horizon=1.0, knots=20, bounds=(-0.03, 0.03))
     checked(plan, cost)
@@ -441,6 +489,8 @@ def test_following_a_plan_with_its_feedback(soft):
         ({"method": "magic"}, ValueError, "ddp"),
         ({"integrator": "rk4"}, ValueError, "integrator"),
         ({"tolerance": 0.0}, ValueError, "tolerance"),
+        ({"threads": 0}, ValueError, "threads"),
+        ({"threads": 1.5}, TypeError, "threads"),
     ],
 )
 def test_bad_input(soft, options, error, words):
