@@ -2,6 +2,7 @@
 # make test      set everything up and run the tests
 # make wheel     a wheel with machine code of all kernels in dist (two to four minutes; kept in build/native until kernels change)
 # make test-native  the tests against that wheel, installed into build/installed
+# make pythons   that wheel with every Python of 3.11 to 3.14 that is found, each in an environment below build/pythons (PYTHONS="python3.12 /path/python3.14" names others)
 # make adapters  install PyTorch, JAX and CasADi for the tests of the adapters, which are skipped without
 # make gallery   run all examples, with figures in build/gallery (about four minutes)
 # make papers    run every experiment of the papers, into build/papers and docs/papers (some minutes; QUICK=1 for a look)
@@ -13,7 +14,7 @@ VENV ?= .venv
 ROBOTS ?= 1000
 BIN := $(VENV)/bin
 
-.PHONY: demo test wheel test-native adapters gallery papers soak lint docs figures bench bench-peers clean
+.PHONY: demo test wheel test-native pythons adapters gallery papers soak lint docs figures bench bench-peers clean
 
 demo: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
@@ -29,6 +30,9 @@ test-native: $(VENV)/.dev wheel
 	rm -rf build/installed
 	$(BIN)/python -m pip install --quiet --no-deps --no-index --target build/installed dist/pliant-*-abi3-*.whl
 	PYTHONPATH=build/installed $(BIN)/python -m pytest -n auto
+
+pythons: wheel
+	PYTHONS="$(PYTHONS)" OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/pythons.py dist/pliant-*-abi3-*.whl
 
 # a version of torch is named, as builds differ much in size; what cannot be installed is done without
 adapters: $(VENV)/.dev

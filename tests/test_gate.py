@@ -1,9 +1,12 @@
 """Who may talk to a live page: only the page itself; and what a model says stays text in files."""
 
+import gzip
 import http.client
 import json
 import re
+import urllib.request
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from websockets.datastructures import Headers  # noqa: E402
 from websockets.exceptions import InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
-from pliant.viz import gate, live  # noqa: E402
+from pliant.viz import gate, live, scripted  # noqa: E402
 
 NASTY = "<img src=x onerror=alert(1)></script><script>alert(2)</script>{{data}} & [a](b) ![c](d) `e`"
 
@@ -142,6 +145,30 @@ def test_a_viser_that_cannot_be_guarded_is_not_opened(monkeypatch):
     with pytest.raises(RuntimeError, match="guarded"):
         live.open_server("name", "127.0.0.1", 8382)
     assert stopped
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_the_page_has_the_script_of_pliant_first(viewer, packed):
+    address = f"http://localhost:{viewer.server.get_port()}/"
+    headers = {"Accept-Encoding": "gzip"} if packed else {}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+        body = answer.read()
+        assert int(answer.headers["Content-Length"]) == len(body)
+        assert answer.headers["Content-Encoding"] == ("gzip" if packed else "identity")
+    page = gzip.decompress(body) if packed else body
+    script = scripted.SCRIPT.read_bytes()
+    assert page.count(script) == 1
+    assert page.index(b"<script") == page.index(script) - len(b"<script>\n")
+    assert b"</script" not in script  # it would end there
+    original = Path(viser.__file__).parent / "client" / "build" / "index.html"
+    assert page.replace(b"<script>\n" + script + b"</script>", b"") == original.read_bytes()
+
+
+def test_a_page_without_a_place_for_the_script_says_so(monkeypatch):
+    monkeypatch.setattr(scripted, "_PLACE", b"<no such place>")
+    with pytest.warns(UserWarning, match="dropped"):
+        server, _address = live.open_server("name", "127.0.0.1", 8385)
+    live.close_server(server)
 
 
 def test_a_page_for_the_network_says_so():

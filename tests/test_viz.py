@@ -495,9 +495,9 @@ def test_the_live_page_opens_plays_and_closes(run, capsys):
         assert viewer.address in capsys.readouterr().out
         assert viewer.playback.playing  # as a saved page does
         viewer.playback.play(False)
-        before = viewer.stage.bands[0].pieces[-1][0].vertices.copy()
+        before = viewer.stage.painted[0].node.vertices.copy()
         viewer.playback.seek(0.5)
-        assert np.abs(viewer.stage.bands[0].pieces[-1][0].vertices - before).max() > 1e-4
+        assert np.abs(viewer.stage.painted[0].node.vertices - before).max() > 1e-4
         assert "rad/m" in viewer.stage.legend.content
         viewer.stage.switches.color = None
         viewer.stage.switches.trails = viewer.stage.switches.frames = True
@@ -505,7 +505,7 @@ def test_the_live_page_opens_plays_and_closes(run, capsys):
         tube = viewer.stage.scene.tubes[0]
         vertices = tube.mesh(viewer.stage.recording.poses[-1]).vertices
         np.testing.assert_allclose(viewer.stage.tubes[0].vertices, vertices, atol=1e-6)
-        assert not any(node.visible for node, *_ in viewer.stage.bands[0].pieces)
+        assert not viewer.stage.painted[0].node.visible
         assert viewer.playback.slider.value == pytest.approx(0.5)
         assert "iframe" in viewer._repr_html_()
     assert not viewer.playback._thread.is_alive()
@@ -621,13 +621,42 @@ def test_the_studio_changes_the_design_and_opens_another_robot():
         studio.change()
         assert studio.solved.wait(20)
         assert np.ptp(studio.stage.tubes[0].vertices[:, 1]) == pytest.approx(wide, rel=1e-3)
-        upload = SimpleNamespace(target=SimpleNamespace(value=SimpleNamespace(name="x.yaml", content=b"name: [")))
+        upload = SimpleNamespace(
+            target=SimpleNamespace(value=SimpleNamespace(name="x.yaml", content=b"name: [")), client=None
+        )
         studio._upload(upload)
         assert "x.yaml cannot be opened" in studio.report.content
+        for name, content, told in (
+            ("x.png", b"-", ".yaml, .yml or .json"),
+            ("x.YML", b"\x89PNG\xff", "not text in UTF-8"),
+        ):
+            upload.target.value = SimpleNamespace(name=name, content=content)
+            studio._upload(upload)
+            assert f"{name} cannot be opened" in studio.report.content
+            assert told in studio.report.content
+        upload.target.value.name = "x.yaml"
         upload.target.value.content = pl.io.starter_text().encode()
         studio._upload(upload)
         assert studio.system.name == pl.load_model(pl.io.starter_text()).robot.name
         assert set(studio.sliders) == set(studio.system.input_names)
+
+
+def test_colours_travel_as_points_inside_of_the_mesh():
+    """What static/live.js reads: vertices, colours in a cube, two corners of the cube."""
+    from pliant.viz.painted import packed
+
+    rng = np.random.default_rng(3)
+    vertices = 40.0 + rng.normal(size=(50, 3)) * (0.2, 0.01, 0.02)  # far from the origin
+    colors = rng.integers(0, 256, (50, 3)).astype(np.uint8)
+    points = packed(vertices, colors)
+    assert points.dtype == np.float32
+    assert points.shape == (102, 3)
+    np.testing.assert_array_equal(points[:50], vertices.astype(np.float32))
+    origin, corner = points[-2:]
+    assert np.ptp(corner - origin) < 0.01 * (corner - origin)[0]  # a cube, by which the script knows such a mesh
+    np.testing.assert_allclose(255 * (points[50:100] - origin) / (corner - origin)[0], colors, atol=0.1)
+    middle = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+    assert np.linalg.norm(points[50:] - middle, axis=1).max() < np.linalg.norm(vertices - middle, axis=1).max()
 
 
 def test_limits_of_motors_and_stops_limit_sliders():

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.viz.colors import scale_colors
+from pliant.viz.html import field_range
 from pliant.viz.recording import record_result
 
 PATIENCE = 40.0  # seconds that a slow machine may take
@@ -145,6 +147,89 @@ def test_the_live_page_shows_the_robot_and_plays(page, run):
         until(lambda: not viewer.playback.playing, "the pause")
         viewer.playback.seek(0.785)  # where the cable pulls most; pictures that are still on their way come before it
         until(lambda: differ(still, picture(page, STAGE)) > 0.1, "the robot moving")
+        assert not page.errors
+
+
+PAINTED = """() => {
+    const found = [];
+    for (const scene of window.scenes) scene.traverseVisible((node) => {
+        const { color, position } = node.isMesh ? node.geometry.attributes : {};
+        if (color && node.material.vertexColors) found.push({
+            color: Array.from(color.array), position: Array.from(position.array), opacity: node.material.opacity, transparent: node.material.transparent });
+    });
+    return found;
+}"""
+SCENES = """window.scenes = []; window.__THREE_DEVTOOLS__ = new EventTarget();
+    window.__THREE_DEVTOOLS__.addEventListener("observe", ({ detail }) => detail.isScene && window.scenes.push(detail));"""
+
+
+def test_rods_of_a_live_page_have_a_colour_at_each_vertex(page, run):
+    """The colours that three.js has are those of the values, in linear light; also when one sees through, after a pause, and of another field."""
+    pytest.importorskip("viser")
+    with run.view(port=8353, color="curvature") as viewer:
+        light(viewer.server)
+        stage, tube = viewer.stage, viewer.stage.scene.tubes[0]
+        stage.switches.see_through = False
+        viewer.playback.play(False)
+        page.add_init_script(SCENES)
+        page.goto(viewer.address)
+        page.get_by_role("button", name="Play").wait_for(timeout=1000 * PATIENCE)
+        for name, moment, opacity in (
+            ("curvature", 0.785, 1.0),
+            ("curvature", 0.3, 0.55),
+            ("bending_y", 1.0, 0.55),
+            ("bending_y", 1.2, 1.0),
+        ):
+            stage.switches.color, stage.switches.see_through = name, opacity < 1
+            stage.apply()
+            viewer.playback.seek(moment)
+            poses, values = stage.recording.poses[stage.frame], stage.recording.fields[name]
+            count = len(tube.skin.station)
+            srgb = scale_colors(values[stage.frame], *field_range(values))[tube.skin.station] / 255
+            expected = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+            assert len(np.unique(srgb, axis=0)) > 20
+            vertices = tube.skin.vertices(poses[tube.span])
+
+            def arrived(vertices=vertices, expected=expected, count=count, opacity=opacity):
+                rods = page.evaluate(PAINTED)
+                if len(rods) != 1:
+                    return False
+                color, position = (np.reshape(rods[0][key], (-1, 3))[:count] for key in ("color", "position"))
+                same = np.abs(color - expected).max() < 4e-3 and np.abs(position - vertices).max() < 1e-6
+                return same and rods[0]["opacity"] == opacity and rods[0]["transparent"] == (opacity < 1)
+
+            until(arrived, f"{name} at {moment} s, opacity {opacity}")
+        stage.switches.color = None
+        stage.apply()
+        until(lambda: page.evaluate(PAINTED) == [], "the plain colour again")
+        assert not page.errors
+
+
+def test_colours_of_a_live_page_are_seen(page, run):
+    """Both ends of the scale are on the screen, and many colours between them."""
+    pytest.importorskip("viser")
+    with run.view(port=8354, color="curvature") as viewer:
+        light(viewer.server)
+        viewer.playback.play(False)
+        page.set_viewport_size({"width": 900, "height": 600})
+        page.goto(viewer.address)
+        page.get_by_role("button", name="Play").wait_for(timeout=1000 * PATIENCE)
+        viewer.stage.switches.see_through = False
+        viewer.stage.apply()
+        viewer.playback.seek(0.785)
+
+        def kinds():
+            image = picture(page, {"x": 0, "y": 160, "width": 550, "height": 440})
+            bright = image[np.ptp(image, axis=-1) > 60]
+            hue = np.round(bright / bright.max(axis=-1, keepdims=True), 1)
+            warm = image[..., 0] - image[..., 2]
+            return len(np.unique(hue, axis=0)), int((warm > 60).sum()), int((warm < -60).sum())
+
+        def many():
+            hues, red, blue = kinds()
+            return hues > 40 and red > 100 and blue > 100
+
+        until(many, "many colours, from blue to red")
         assert not page.errors
 
 

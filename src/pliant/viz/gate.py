@@ -115,8 +115,8 @@ def _machine_names() -> set[str]:
 
 
 @contextlib.contextmanager
-def guarded(host: str) -> Iterator[Callable[[], None]]:
-    """Within the block, a viser server that starts answers only requests without a `refusal`.
+def guarded(host: str, answer: Callable[[Any], Any] = lambda response: response) -> Iterator[Callable[[], None]]:
+    """Within the block, a viser server that starts answers only requests without a `refusal`; `answer` may change what it answers.
 
     Yields a function that raises if no server started under guard.
     """
@@ -134,7 +134,7 @@ def guarded(host: str) -> Iterator[Callable[[], None]]:
             reason = refusal(request.headers, host)
             if reason is not None:
                 return connection.respond(http.HTTPStatus.FORBIDDEN, f"refused: {reason}\n")
-            return None if process_request is None else process_request(connection, request)
+            return None if process_request is None else answer(process_request(connection, request))
 
         return serve(handler, *arguments, process_request=process, **options)
 

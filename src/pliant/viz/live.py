@@ -19,6 +19,7 @@ from .framing import Framing
 from .gate import check_host, guarded, warn_if_open
 from .html import write_html
 from .recording import FIELDS, Recording
+from .scripted import warn_without_script, with_script
 from .stage import Stage, require_viser
 
 __all__ = ["Playback", "Viewer", "add_switches", "close_server", "open_server", "send_page"]
@@ -34,7 +35,10 @@ def open_server(name: str, host: str, port: int) -> tuple[Any, str]:
         raise ValueError(f"port = {port} is not allowed: ports go up to 65535.")
     check_host(host)
     viser = require_viser()
-    with guarded(host) as check, contextlib.redirect_stdout(io.StringIO()):  # the address is printed by what is opened
+    with (
+        guarded(host, with_script) as check,
+        contextlib.redirect_stdout(io.StringIO()),
+    ):  # the address is printed by what is opened
         server = viser.ViserServer(host=host, port=port, label=name, verbose=False)
         try:
             check()
@@ -42,6 +46,7 @@ def open_server(name: str, host: str, port: int) -> tuple[Any, str]:
             server.stop()
             raise
     warn_if_open(host, server.get_port())
+    warn_without_script(viser)
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(79, 143, 184))
     shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else f"[{host}]" if ":" in host else host
     return server, f"http://{shown}:{server.get_port()}"

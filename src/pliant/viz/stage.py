@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .colors import CABLES, CONTACT, FRICTION, GRAVITY, LOADS, SCALE, SLACK, TRAIL, scale_colors
-from .geometry import Scene, Tube
+from .geometry import Scene
 from .html import field_range, gravity_arrow, grid_cell, quaternions, side_direction
 from .names import node_name
+from .painted import Painted
 from .recording import FIELDS, Recording
 
 __all__ = ["Stage", "Switches", "require_viser"]
 
 Array = NDArray[np.float64]
-BANDS = 120  # pieces of one colour that all rods together are cut into
 
 
 def require_viser() -> Any:
@@ -55,44 +55,6 @@ def _upright(up: Array) -> Array:
     return np.column_stack([side, np.cross(up, side), up])
 
 
-class _Bands:
-    """A rod cut into pieces of one colour each: viser's meshes have no colours of their own along the rod."""
-
-    def __init__(self, server: Any, tube: Tube, most: int) -> None:
-        n = len(tube.X)
-        cuts = np.unique(np.linspace(0, n - 1, min(most, n - 1) + 1).round().astype(int))
-        self.pieces: list[tuple[Any, NDArray[np.int64], slice]] = []
-        at = tube.skin.station[tube.skin.faces]
-        lowest = np.clip(np.searchsorted(cuts, at.min(axis=1), side="right") - 1, 0, len(cuts) - 2)
-        self.tube = tube
-        for k in range(len(cuts) - 1):
-            own = tube.skin.faces[lowest == k]
-            used, faces = np.unique(own, return_inverse=True)
-            if not len(used):
-                continue
-            node = server.scene.add_mesh_simple(
-                f"/strain/{node_name(tube.name)}/{k}",
-                np.zeros((len(used), 3)),
-                faces.reshape(-1, 3),
-                side="double",
-                visible=False,
-            )
-            self.pieces.append((node, used, slice(cuts[k], cuts[k + 1] + 1)))
-
-    def show(self, on: bool, opacity: float | None) -> None:
-        for node, _used, _stations in self.pieces:
-            node.visible, node.opacity = on, opacity
-
-    def remove(self) -> None:
-        for node, _used, _stations in self.pieces:
-            node.remove()
-
-    def update(self, vertices: Array, colors: NDArray[np.uint8]) -> None:
-        for node, used, stations in self.pieces:
-            node.vertices = vertices[used]
-            node.color = tuple(int(c) for c in colors[stations].mean(axis=0))
-
-
 class Stage:
     """The nodes of a scene on a page, and how they move.
 
@@ -109,7 +71,7 @@ class Stage:
         self.recording = recording
         self.scene: Scene = recording.scene
         self.switches = switches or Switches(see_through=self.scene.see_through)
-        self.bands: list[_Bands] = []
+        self.painted: list[Painted] = []
         self.legend: Any = None  # where the colour scale is shown, if anywhere
         self.frame = 0
         self._surroundings()
@@ -222,9 +184,9 @@ class Stage:
         """Show a scene of other sizes: the same robot with other parameters."""
         self.recording, self.scene, self.frame = recording, recording.scene, 0
         with self.server.atomic():
-            for band in self.bands:
-                band.remove()
-            self.bands = []
+            for rod in self.painted:
+                rod.remove()
+            self.painted = []
             self._robot()  # nodes of the same names take the places of the old ones
         self.apply()
 
@@ -233,11 +195,10 @@ class Stage:
         on = self.switches
         with self.server.atomic():
             colored = on.color in self.recording.fields
-            if colored and not self.bands:
-                share = max(BANDS // max(len(self.scene.tubes), 1), 3)
-                self.bands = [_Bands(self.server, tube, share) for tube in self.scene.tubes]
-            for band in self.bands:
-                band.show(colored, 0.55 if on.see_through else None)
+            if colored and not self.painted:
+                self.painted = [Painted(self.server, tube) for tube in self.scene.tubes]
+            for rod in self.painted:
+                rod.show(colored, 0.55 if on.see_through else None)
             for node in self.tubes:
                 node.visible, node.opacity = not colored, 0.55 if on.see_through else None
             for node in self.lines:
@@ -276,10 +237,9 @@ class Stage:
                 assert on.color is not None
                 values = recording.fields[on.color]
                 colors = scale_colors(values[frame], *field_range(values))
-                for band in self.bands:
-                    first = band.tube.first - 1 - len(scene.bodies)
-                    own = colors[first : first + len(band.tube.X)]
-                    band.update(band.tube.skin.vertices(poses[band.tube.span]), own)
+                for rod in self.painted:
+                    first = rod.tube.first - 1 - len(scene.bodies)
+                    rod.update(poses, colors[first + rod.tube.skin.station])
             else:
                 for tube, node in zip(scene.tubes, self.tubes):
                     node.vertices = tube.skin.vertices(poses[tube.span])

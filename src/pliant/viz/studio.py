@@ -33,7 +33,19 @@ __all__ = ["Studio"]
 Array = NDArray[np.float64]
 DIRECTIONS = {"-z": (0, 0, -1), "+z": (0, 0, 1), "-x": (-1, 0, 0), "+x": (1, 0, 0), "-y": (0, -1, 0), "+y": (0, 1, 0)}
 WIND = 2.0  # largest current on its sliders [m/s], or twice the one that is described
+KINDS = (".yaml", ".yml", ".json")  # of model files; static/live.js finds the button by them
 PLOTTED = 6  # pictures of a live motion between two drawings of its curves
+
+
+def _read(name: str, content: bytes) -> Any:
+    """The robot of a model file that came from a browser."""
+    if not name.lower().endswith(KINDS):
+        raise ValueError(f"the name of a model file ends with {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not text in UTF-8.") from None
+    return import_module("pliant.io").load_model(text)  # reads YAML, which needs a library of its own
 
 
 class Studio:
@@ -123,17 +135,21 @@ class Studio:
             self.playback.close()
             self.server.gui.reset()
             self.server.scene.reset()
+            self.server.gui.set_panel_label(system.name)
             self.framing.use(first)
             self._build(first)
         self.framing.fit()
 
     def _upload(self, event: Any) -> None:
+        """A file of the button, or one that was dropped onto the page (``static/live.js`` hands it to the button)."""
         file = event.target.value
-        load_model = import_module("pliant.io").load_model  # reads YAML, which needs a library of its own
         try:
-            self.open(load_model(file.content.decode("utf-8")).compile())
+            self.open(_read(file.name, file.content).compile())
         except Exception as error:  # a page has nobody else to tell
-            self._say(f"{file.name} cannot be opened: {error}")
+            told = f"{file.name} cannot be opened: {error}"
+            self._say(told)
+            if event.client is not None:  # where the panel is closed
+                event.client.add_notification("Model file", told, color="red", auto_close_seconds=15.0)
 
     # ------------------------------------------------------------ the page
 
@@ -168,7 +184,9 @@ class Studio:
         self.framing.add_button()
         gui.add_button("Reset").on_click(lambda _e: self.reset())
         gui.add_button("Save as HTML").on_click(lambda _e: send_page(self.server, self.stage.recording))
-        gui.add_upload_button("Open a model file", mime_type=".yaml,.yml,.json").on_upload(self._upload)
+        gui.add_upload_button(
+            "Open a model file", mime_type=",".join(KINDS), hint="or drop it onto the page"
+        ).on_upload(self._upload)
         for handle in (*self.sliders.values(), *self.moved.values(), self.weight, self.direction, *self.wind.values()):
             handle.on_update(self._touched)
 
