@@ -81,9 +81,9 @@ def track(system: pl.System, law: Any, duration: float, first: float = 0.0) -> p
     return pl.simulate(system, duration, velocity=start, u=law, output=0.02, rtol=1e-5, atol=1e-7)
 
 
-def rmse(run: pl.Result, first: float = 0.0) -> float:
-    """Root mean square error of κy along the sines [rad/m], one second after they began."""
-    late = run.t >= first + 1.0
+def rmse(run: pl.Result, first: float = 0.0, after: float = 1.0) -> float:
+    """Root mean square error of κy along the sines [rad/m], from `after` seconds after they began."""
+    late = run.t >= first + after
     goal = np.array([wanted(t, first)[0][1] for t in run.t[late]])
     return float(np.sqrt(np.mean((run.q[late, 1] - goal) ** 2)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,8 @@ class Estimate:
 
     Attributes
     ----------
-    system : System
-        The robot with the estimated values of its unknown parameters.
+    base : System
+        The robot that was given.
     t : float
         Time [s].
     q, v : ndarray (nq,), (nv,)
@@ -49,7 +50,7 @@ class Estimate:
         What was done other than asked for.
     """
 
-    system: System
+    base: System = field(repr=False)
     t: float
     q: Array
     v: Array
@@ -64,6 +65,12 @@ class Estimate:
     warnings: tuple[str, ...]
     scaled: Array = field(repr=False)  # (n, n) the covariance in units of `size`
     size: Array = field(repr=False)  # (n,)
+
+    @cached_property
+    def system(self) -> System:
+        """The robot with the estimated values of its unknown parameters; compiled when it is first asked for."""
+        values = {name: value for name, value in self.unknown.items() if name not in self.base.input_names}
+        return self.base._revised(values, near=True) if values else self.base
 
     @property
     def covariance(self) -> Array:

@@ -122,7 +122,7 @@ class MovingHorizon:
                 f"the last iteration moved the motion by {self.change:.2g} standard deviations: use more iterations."
             )
         self.estimate = Estimate(
-            model.steps.system(state.w), state.t, state.q, state.v, model.steps.inputs(self._data[-1].u, state.w), model.unknowns.values(state.w),
+            model.system, state.t, state.q, state.v, model.steps.inputs(self._data[-1].u, state.w), model.unknowns.values(state.w),
             state.z, self._names, innovation, last.nis, last.used, (), tuple(said), found.P[-1], model.size,
         )  # fmt: skip
         return self.estimate
@@ -134,7 +134,7 @@ class MovingHorizon:
         y = datum.y.copy()
         if self.huber < np.inf:
             value = readings.value(
-                self.model.steps.system(self.states[1].w), self.states[1].t, self.states[1].q, self.states[1].v,
+                self.model.steps.present(self.states[1].w), self.states[1].t, self.states[1].q, self.states[1].v,
                 self.model.steps.inputs(datum.u, self.states[1].w),
             )  # fmt: skip
             off = np.abs(y - value) / readings.noise

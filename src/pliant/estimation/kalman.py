@@ -141,21 +141,23 @@ class ExtendedKalman:
         model = self.model
         y = model.readings.vector(values)
         expected, H = model.predict(self.state, self._u)
-        found = correct(self.P, H, model.readings.noise, y - expected, self.gate)
+        innovation = y - expected
+        found = correct(self.P, H, model.readings.noise, innovation, self.gate)
         self.P = found.P
         self.state, cut = model.moved(self.state, found.x)
         self._said += tuple(f"{name!r} is held at its bound." for name in cut)
-        rejected = tuple(
-            name for name, place in zip(model.readings.names, model.readings.places) if np.any(found.rejected[place])
-        )
-        innovation = np.where(found.rejected, np.nan, y - expected)
+        rejected: tuple[str, ...] = ()
+        if found.rejected.any():
+            own = zip(model.readings.names, model.readings.places)
+            rejected = tuple(name for name, place in own if found.rejected[place].any())
+            innovation[found.rejected] = np.nan
         self.estimate = self._estimate(innovation, found.nis, found.used, rejected)
         return self.estimate
 
     def _estimate(self, innovation: Array, nis: float = 0.0, used: int = 0, rejected: tuple[str, ...] = ()) -> Estimate:
         state, model = self.state, self.model
         return Estimate(
-            model.steps.system(state.w), state.t, state.q, state.v, model.steps.inputs(self._u, state.w), model.unknowns.values(state.w), state.z,
+            model.system, state.t, state.q, state.v, model.steps.inputs(self._u, state.w), model.unknowns.values(state.w), state.z,
             self._names, innovation, nis, used, rejected, self._said, self.P, model.size,
         )  # fmt: skip
 

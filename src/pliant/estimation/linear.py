@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dgemm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 __all__ = ["Corrected", "correct", "predict", "whitened"]
@@ -27,45 +28,53 @@ class Corrected(NamedTuple):
     K: Array  # (n, used) gain
 
 
+# Matrices go to BLAS by columns, without copies: P is symmetric, and for what is stored by rows its transpose is by columns.
+
+
 def predict(P: Array, F: Array, noise: Array) -> Array:
     """F (P + diag noise²) Fᵀ."""
     before = P.copy()
     before.flat[:: len(P) + 1] += noise * noise
-    out = F @ before @ F.T
-    return 0.5 * (out + out.T)
+    half = dgemm(1.0, before.T, F.T)  # (P + W) Fᵀ
+    return _symmetric(dgemm(1.0, F.T, half, trans_a=1))
 
 
 def correct(P: Array, H: Array, noise: Array, e: Array, gate: float = np.inf) -> Corrected:
     """What values with innovations e (m,), NaN if missing, and independent noise make of an estimate with covariance P."""
     there = np.isfinite(e)
     rejected = np.zeros(len(e), dtype=bool)
-    PH = P @ H.T
     if gate < np.inf:
-        spread = np.sqrt(np.einsum("mn,nm->m", H, PH) + noise**2)
+        spread = np.sqrt(np.einsum("mn,mn->m", H, H @ P) + noise**2)
         rejected = there & (np.abs(np.where(there, e, 0.0)) > gate * spread)
         there = there & ~rejected
     if not there.all():
-        e, H, PH, noise = e[there], H[there], PH[:, there], noise[there]
+        e, H, noise = e[there], H[there], noise[there]
     m = len(e)
     if not m:
         empty = np.zeros((0, len(P)))
         return Corrected(np.zeros(len(P)), P, 0.0, 0, rejected, e, empty, np.zeros((0, 0)), empty.T)
-    S = H @ PH
-    S.flat[:: m + 1] += noise * noise
-    L, info = dpotrf(S, lower=1)
+    PH = dgemm(1.0, P.T, H.T)
+    S = dgemm(1.0, H.T, PH, trans_a=1)
+    R = noise * noise
+    S.flat[:: m + 1] += R
+    L, info = dpotrf(S, lower=1, overwrite_a=1)
     if info:
         raise ArithmeticError(
             "the covariance of the innovations is not positive definite: covariances have lost their digits, or contain NaN."
         )
-    K = dpotrs(L, PH.T, lower=1)[0].T
+    K = dtrsm(1.0, L, dtrsm(1.0, L, PH, side=1, lower=1, trans_a=1), side=1, lower=1, overwrite_b=1)
     # (1 − K H) P (1 − K H)ᵀ + K R Kᵀ, from left to right: what the second part corrects vanishes but for rounding
-    out = P - K @ PH.T
-    rest = out @ H.T
-    rest -= K * (noise * noise)
-    out -= rest @ K.T
-    out = 0.5 * (out + out.T)
+    out = dgemm(-1.0, K, PH, 1.0, P.T, trans_b=1)
+    rest = dgemm(1.0, out, H.T, -1.0, K * R, overwrite_c=1)
+    out = dgemm(-1.0, rest, K, 1.0, out, trans_b=1, overwrite_c=1)
     white = dtrtrs(L, e, lower=1)[0]
-    return Corrected(K @ e, out, float(white @ white), m, rejected, e, H, L, K)
+    return Corrected(K @ e, _symmetric(out), float(white @ white), m, rejected, e, H, L, K)
+
+
+def _symmetric(P: Array) -> Array:
+    out = P + P.T
+    out *= 0.5
+    return out
 
 
 def whitened(L: Array, x: Array) -> Array:

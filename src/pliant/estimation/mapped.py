@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
 from ..kernels.solve.tape import ARRIVED
 from ..solve.closure import close, consistent_velocity
-from ..system import Given, System
+from ..system import AS_DESCRIBED, Given, System
+from .straight import Straight, straight
 from .unknowns import Unknowns
 
 __all__ = ["MappedStep", "State"]
@@ -27,8 +28,7 @@ Array = NDArray[np.float64]
 PARTS, FINEST = 4, 256  # of a step that cannot be taken, and at most
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+class State(NamedTuple):
     """All that is estimated: coordinates, velocities, what loads remember, values of unknowns; at a time."""
 
     t: float
@@ -51,6 +51,9 @@ class MappedStep:
     start, velocity, t0, motion, method, tolerance
         As of `rollout`.
     step : float
+    places : bool
+        Whether sensors tell of places alone, whatever stiffness, damping and masses are: where tables are straight lines in the unknown parameters they
+        are then written in place, instead of robots being compiled for every value.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class MappedStep:
         motion: Mapping[str, Any] | None,
         method: Method,
         tolerance: float,
+        places: bool = False,
     ) -> None:
         known_memory(system)
         if len(system.tables.colloc):
@@ -79,10 +83,14 @@ class MappedStep:
             tolerance=tolerance,
         )  # fmt: skip
         self._plan = plan
-        # one call for all columns, unless parameters or the projection of the start onto loops have columns too
-        self._simple = not (unknowns.parameters or system.loop_rows or system.held_tendons)
-        sizes = Sizes(maps=True) if self._simple else Sizes(directions=self.size, replay=bool(unknowns.parameters))
+        # one call for the columns of state and inputs, unless the projection of the start onto loops has columns too
+        self._simple = not (system.loop_rows or system.held_tendons)
+        count = len(unknowns.parameters)
+        sizes = Sizes(maps=True) if self._simple else Sizes(directions=self.size, replay=bool(count))
         self._memory = Memory(system, plan.tableau, 1, sizes, tolerance=tolerance)
+        beside = self._simple and count
+        self._beside = Memory(system, plan.tableau, 1, Sizes(directions=count, replay=True)) if beside else None
+        self._straight: Straight | None = straight(system, unknowns) if beside and places else None
         self._motion = plan.fill(self._memory)
         self._times = plan.stage_times()[0] - plan.times[0], plan.times[1] - plan.times[0]
         self._begin = plan._begin(self._memory, self._motion)
@@ -105,11 +113,22 @@ class MappedStep:
             self._near.clear()
         return self._system[1]
 
+    def present(self, w: Array) -> System:
+        """The robot with these values to compute with, until other values are asked for: its tables may then be written again."""
+        if self._straight is None:
+            return self.system(w)
+        return self._straight.put(w[len(self.unknowns.inputs) :])
+
     def _values(self, w: Array) -> dict[str, float]:
         return dict(zip(self.unknowns.parameters, w[len(self.unknowns.inputs) :].tolist()))
 
     def near(self, w: Array) -> list[tuple[list[System], list[float]]]:
-        """For each unknown parameter, robots in which it is a little different, and the weights with which their sum is a derivative."""
+        """For each unknown parameter, robots in which it is a little different, and the weights with which their sum is a derivative.
+
+        None where the sensors do not depend on them (`places`) and tables are straight lines.
+        """
+        if self._straight is not None or not self.unknowns.parameters:
+            return []
         system, values = self.system(w), self._values(w)
         if not self._near:
             for name, value in values.items():
@@ -146,7 +165,7 @@ class MappedStep:
             return state
         system, told = self.system(state.w), self._motion.told_at(state.t)
         q = close(system, state.q, told=told)[0]
-        return replace(state, q=q, v=consistent_velocity(system, q, state.v, told))
+        return state._replace(q=q, v=consistent_velocity(system, q, state.v, told))
 
     # ------------------------------------------------------------ steps
 
@@ -165,7 +184,7 @@ class MappedStep:
             self.subdivided += 1
             found = self._in_parts(state, u, self.h, derive, PARTS)
         end, F = found
-        return replace(end, t=state.t + self.h), F
+        return end._replace(t=state.t + self.h), F
 
     def _in_parts(self, state: State, u: Array, h: float, derive: bool, count: int) -> tuple[State, Array]:
         if count > FINEST:
@@ -185,7 +204,7 @@ class MappedStep:
 
     def _try(self, state: State, u: Array, h: float, derive: bool) -> tuple[State, Array] | None:
         """One step, or None if it cannot be taken."""
-        memory, system = self._memory, self.system(state.w)
+        memory, system = self._memory, self.present(state.w)
         if memory.system is not system:
             memory.system, memory.space = system, system.workspace()
         record, p, nu = memory.record, memory.p, system.nu
@@ -221,10 +240,14 @@ class MappedStep:
         k = len(self.unknowns.inputs)
         if self._simple:
             memory.p[slots.MARCH_FIRST], memory.p[slots.MARCH_BUDGET] = 0.0, 1.0
-            self._check(memory.run(engine.MAPS, Given()), state.t)
+            self._check(memory.run(engine.MAPS, AS_DESCRIBED), state.t)
+            if not len(self.unknowns):
+                return lever.maps[0, :, :nx].copy()
             F = np.zeros((self.size, self.size))
-            F[:nx, :nx], F[:nx, nx:] = lever.maps[0, :, :nx], lever.maps[0][:, nx + self.unknowns.inputs]
-            F[nx:, nx:] = np.eye(k)
+            F[:nx, :nx], F[:nx, nx : nx + k] = lever.maps[0, :, :nx], lever.maps[0][:, nx + self.unknowns.inputs]
+            F[nx:, nx:] = np.eye(len(self.unknowns))
+            if self._beside is not None:
+                F[:nx, nx + k :] = self._by_parameters(self._beside, system, state)
             return F
         free = np.where(system.known, 0.0, 1.0)
         lever.dq[:] = lever.dv[:] = lever.dz[:] = lever.du[:] = lever.de[:] = lever.dkept[:] = 0.0
@@ -234,7 +257,7 @@ class MappedStep:
         for j in range(system.nz):
             lever.dz[2 * nv + j, j] = 1.0
         lever.du[nx + np.arange(k), :, self.unknowns.inputs] = 1.0
-        replays = [self._replayed(*near) for near in self.near(state.w)]
+        replays = [self._replayed(memory, *near) for near in self.near(state.w)]
         memory.space.prepare(self._begin.given if self._held else Given())
         if self._held:
             for i, replay in enumerate(replays):
@@ -251,6 +274,30 @@ class MappedStep:
         F[nx:, nx:] = np.eye(self.size - nx)
         return F
 
+    def _by_parameters(self, memory: Memory, system: System, state: State) -> Array:
+        """How the end of the step that was taken changes with the parameters (nx, count): what they do to its equations, and how the motion answers."""
+        if memory.system is not system:
+            memory.system, memory.space = system, system.workspace()
+        memory.take(self._memory.record, 1)
+        lever, nu = memory.lever, system.nu
+        lever.dq[:] = lever.dv[:] = lever.dz[:] = lever.du[:] = lever.dkept[:] = 0.0
+        if self._straight is None:
+            for i, near in enumerate(self.near(state.w)):
+                r, _e, _gap, _direct, kept = self._replayed(memory, *near)
+                lever.du[i, :, nu:], lever.dkept[i] = -r[0], kept[0]
+        else:
+            first = lever.r
+            for i, size in enumerate(self._straight.beside(state.w[len(self.unknowns.inputs) :])):
+                memory.run(engine.REPLAY, AS_DESCRIBED)
+                if i:
+                    lever.du[i - 1, :, nu:] = (first[0] - lever.r[0]) / size
+                else:
+                    first = lever.r.copy()
+        memory.space.prepare(AS_DESCRIBED)
+        memory.p[slots.MARCH_FIRST] = 0.0
+        self._check(memory.run(engine.PUSH), state.t)
+        return np.concatenate([lever.dq.T, lever.dv.T, lever.dz.T])
+
     def _push(self, k: int, t: float) -> None:
         self._memory.p[slots.MARCH_FIRST] = k
         self._check(self._memory.run(engine.PUSH), t)
@@ -260,9 +307,10 @@ class MappedStep:
         if status != CONVERGED:
             raise ArithmeticError(f"the step from t = {t:.6g} s has a singular tangent: there is no derivative.")
 
-    def _replayed(self, others: list[System], weights: list[float]) -> list[Array]:
+    @staticmethod
+    def _replayed(memory: Memory, others: list[System], weights: list[float]) -> list[Array]:
         """What a unit of a parameter does to the equations of the step before the motion answers."""
-        memory, lever = self._memory, self._memory.lever
+        lever = memory.lever
         fields = lever.r, lever.e, lever.close, lever.direct, lever.kept
         out = [np.zeros_like(x) for x in fields]
         for other, weight in zip(others, weights):

@@ -57,7 +57,7 @@ class StochasticModel:
         self.readings = Readings(system, sensors)
         self.steps = MappedStep(
             system, self.unknowns, step=step, start=options.start, velocity=options.velocity, t0=options.t0, motion=options.motion, method=options.method,
-            tolerance=positive("tolerance", options.tolerance),
+            tolerance=positive("tolerance", options.tolerance), places=self.readings.of_places,
         )  # fmt: skip
         self.n, self.step, nv, nx = self.steps.size, step, system.nv, self.steps.nx
         q = self.steps.start.q
@@ -100,6 +100,8 @@ class StochasticModel:
     def moved(self, state: State, d: Array) -> tuple[State, tuple[str, ...]]:
         """A state moved along d (n,), with loops closed; unknowns stay within their bounds, and those that had to are named."""
         out = self.steps.moved(state, d * self.size)
+        if not len(self.unknowns):
+            return self.steps.closed(out), ()
         kept = np.clip(out.w, self.unknowns.low, self.unknowns.high)
         cut = tuple(name for name, a, b in zip(self.unknowns.names, kept, out.w) if a != b)
         return self.steps.closed(State(out.t, out.q, out.v, out.z, kept)), cut
@@ -114,13 +116,14 @@ class StochasticModel:
 
     def predict(self, state: State, u: Array) -> tuple[Array, Array]:
         """h (m,) and its derivative H (m, n)."""
-        system, readings = self.steps.system(state.w), self.readings
+        system, readings = self.steps.present(state.w), self.readings
         inputs, nv, nx = self.steps.inputs(u, state.w), system.nv, self.steps.nx
         H = np.zeros((len(readings), self.n))
         by_u = np.zeros((len(readings), system.nu))
         value = readings.predict(system, state.t, state.q, state.v, inputs, (H[:, :nv], H[:, nv : 2 * nv], by_u))
         k = len(self.unknowns.inputs)
-        H[:, nx : nx + k] = by_u[:, self.unknowns.inputs]
+        if k:
+            H[:, nx : nx + k] = by_u[:, self.unknowns.inputs]
         for j, near in enumerate(self.steps.near(state.w)):
             for other, weight in zip(*near):
                 H[:, nx + k + j] += weight * readings.value(other, state.t, state.q, state.v, inputs)

@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..gradients.costs.coordinates import Coordinates, Inputs, Rates
+from ..gradients.costs.frames import AngularVelocity, Orientation, Position, Velocity
+from ..gradients.costs.inertial import FramePose
 from ..gradients.costs.measured import Measured
-from ..gradients.costs.quantity import Quantity
+from ..gradients.costs.quantity import Added, Entries, Length, Mapped, Quantity, Shifted, Stack
+from ..gradients.costs.rods import Curvature, Strain, StrainGauge
 from ..gradients.costs.states import States, slopes_of
+from ..gradients.costs.tendons import TendonLength
 from ..model.validate import reals, shown, unknown_name
 from ..system import System
 
 __all__ = ["Readings"]
 
 Array = NDArray[np.float64]
+_PLACES = (
+    AngularVelocity, Coordinates, Curvature, FramePose, Inputs, Orientation, Position, Rates, Strain, StrainGauge, TendonLength, Velocity,
+)  # fmt: skip
 
 
 class Readings:
@@ -30,6 +38,8 @@ class Readings:
         Of each sensor in the vector of all values.
     noise : ndarray (m,)
         Standard deviations.
+    of_places : bool
+        Whether they tell of places, strains and velocities alone, so that stiffness, damping and masses of the robot do not count.
     """
 
     def __init__(self, system: System, sensors: Any) -> None:
@@ -50,6 +60,7 @@ class Readings:
         ends = np.cumsum([0, *map(len, noise)]).tolist()
         self.places = tuple(slice(a, b) for a, b in itertools.pairwise(ends))
         self.noise = np.concatenate(noise)
+        self.of_places = all(_of_places(sensor.quantity) for sensor in given)
 
     def __len__(self) -> int:
         """Number of values m."""
@@ -57,6 +68,9 @@ class Readings:
 
     def vector(self, values: Any) -> Array:
         """Values (m,), NaN for what is missing, from a vector, a dictionary by the names of sensors, or None."""
+        plain = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == self.noise.shape
+        if plain and np.isfinite(values).all():
+            return np.array(values)
         out = np.full(len(self.noise), np.nan)
         if values is None:
             return out
@@ -106,9 +120,19 @@ class Readings:
         return value
 
 
+def _of_places(quantity: Any) -> bool:
+    """Whether a quantity is one of those below, or made of them; of what users write themselves nobody knows."""
+    if type(quantity) in (Mapped, Shifted, Entries, Length):
+        return _of_places(quantity.inner)
+    if type(quantity) is Added:
+        return _of_places(quantity.first) and _of_places(quantity.second)
+    if type(quantity) is Stack:
+        return all(_of_places(part) for part in quantity.parts)
+    return type(quantity) in _PLACES
+
+
 def _single(system: System, t: float, q: Array, v: Array, u: Array) -> States:
     """One state, which needs no checks."""
     out = object.__new__(States)
-    for name, value in (("system", system), ("t", np.array([t])), ("q", q[None]), ("v", v[None]), ("u", u[None])):
-        object.__setattr__(out, name, value)
+    vars(out).update(system=system, t=np.array([t]), q=q[None], v=v[None], u=u[None])
     return out

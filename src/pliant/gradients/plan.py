@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import engine, slots
-from ..kernels.solve.newton import SINGULAR
 from ..kernels.solve.tape import ARRIVED, FULL
 from ..solve.closure import constrained_acceleration
+from ..solve.methods.failure import why_not
 from ..solve.methods.tableau import Tableau
 from ..solve.motion import MotionSet
 from ..solve.result import Statistics
@@ -255,7 +255,7 @@ class Plan:
                     "solve_statics and start from that."
                 )
                 return Failure(text, k, of_step=False)
-        why = "its tangent is singular" if status == SINGULAR else "Newton's iteration does not converge"
+        why = why_not(self.system, memory.tape, self.tableau.gamma * (self.times[k + 1] - self.times[k]), status)
         name = self.system.dof_names[int(memory.p[slots.MARCH_LIMITING])]
         advice = "a smaller step" if self.subdivide else "a smaller step, or subdivide=True, which records the parts"
         text = (

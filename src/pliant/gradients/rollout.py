@@ -275,8 +275,10 @@ class Rollout:
 
 def subdivisions(plan: Plan, times: Array) -> tuple[str, ...]:
     """What to say of steps that were subdivided."""
+    if len(times) < 2:
+        return ()
     parts = np.bincount(replace(plan, times=times).outer_step())  # of each step that was asked for
-    split = np.flatnonzero(parts > parts.min(initial=len(times)))
+    split = np.flatnonzero(parts > np.bincount(plan.outer_step())[: len(parts)])
     if not len(split):
         return ()
     first, worst = plan.outer[split[0]], plan.outer[np.argmax(parts)]

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ...gradients.costs.states import States, slopes_of
 from ...gradients.rollout import Rollout
-from .ddp import Options, Solution, Solver
+from .ddp import TIGHT, Options, Solution, Solver
 from .expansion import couples, empty, expand
 from .intervals import Interval, needs_plain_time
 from .problem import Problem
@@ -176,7 +176,8 @@ def transcribe(problem: Problem, U: Array, options: Options) -> tuple[Solution, 
     nv = task.system.nv
     off = float(np.maximum(0.0, np.maximum(least - g, g - most))[task.n * task.nx :].max(initial=0.0))
     there = replace(problem, q=x[0, :nv].copy(), v=x[0, nv:].copy(), constraints=(), free=())
-    sweep = Solver(there, _snapped(problem, u))
+    # to rounding from the first motion on: else inputs would move by what the gains make of its error, much for an unstable robot
+    sweep = Solver(there, _snapped(problem, u), tolerance=TIGHT)
     own = sweep.solve(replace(options, iterations=0, scale=max(options.scale, scale)))
     solution = replace(
         own, status=ENDS.get(said, "stalled"), costs=costs or own.costs, violation=off, iterations=int(solver.stats()["iter_count"]),

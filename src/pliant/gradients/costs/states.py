@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -169,7 +168,12 @@ def by_slopes(states: States, value: Array, derive: Callable[[], Slopes]) -> Eva
 
     They are computed when they are first needed: a value alone costs no Jacobian.
     """
-    slopes = cache(derive)
+    known: list[Slopes] = []
+
+    def slopes() -> Slopes:
+        if not known:
+            known.append(derive())
+        return known[0]
 
     def push(d: Variation) -> Array:
         out = np.zeros_like(value)

@@ -28,6 +28,7 @@ from ...system.kinematics import extent
 from ..closure import constrained_acceleration
 from ..interpolate import as_told
 from .controlled import ControlledStages, next_break, refuse_period
+from .failure import why_not
 from .flows import Flows
 from .integrator import Integrator, Problem, Steps, frequencies
 from .tableau import Tableau
@@ -459,10 +460,9 @@ class Marching(Integrator):
         else:
             begin, target, parts = self._parts
         if not self.problem.subdivide or parts >= self.FINEST:
-            why = {
-                SINGULAR: "the tangent is singular",
-                EXHAUSTED: "Newton's iteration does not converge",
-            }.get(np.int64(status), "its estimated error is larger than the robot")
+            why = "its estimated error is larger than the robot"
+            if status in (SINGULAR, EXHAUSTED):
+                why = why_not(self.problem.system, self._tape, self.tableau.gamma * h, status)
             advice = "a smaller step" if self.problem.subdivide else "a smaller step, subdivide=True"
             return (
                 f"step {self._count + 1}, from t = {self.t:.6g} s with {h:.3g} s, cannot be taken: {why}. Use {advice}, or leave `step` out "
