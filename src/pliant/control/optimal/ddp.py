@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 TIGHT = 1e-11  # tolerance of Newton's iteration near the end
 NEAR = 1e-3  # relative slope from which on it is tight
 SETTLED = 1e3  # times the square of the tolerance, of the cost: what a step would win by less is little
+DAMPED = 1.0  # damping above which steps are so short that they promise little anywhere
 ROUNDING = 1e-14  # of the cost: what a step would win by less cannot be seen
 SLOW = 0.3  # rate of convergence from which on changes of the gradient are used
 FIRST_WEIGHT, WEIGHT_FACTOR, LARGEST_WEIGHT = 10.0, 10.0, 1e10  # of constraints
@@ -195,7 +196,13 @@ class Solver(Sweeps):
                 return "stalled"
 
     def _little_to_win(self, tolerance: float) -> bool:
-        """Whether a step would win nothing beyond rounding, or twice in a row little: derivatives of an unstable motion by its inputs are large at the best ones too."""
+        """Whether a step would win nothing beyond rounding, or twice in a row little: derivatives of an unstable motion by its inputs are large at the best ones too.
+
+        Steps that are damped much say nothing of it.
+        """
+        if self.damping > DAMPED:
+            self._small = 0
+            return False
         promised = (self._start_step()[1] - self.won[0]) / max(abs(self.value), 1e-300)
         self._small = self._small + 1 if promised <= SETTLED * tolerance**2 else 0
         return promised <= ROUNDING or self._small > 1
