@@ -305,7 +305,7 @@ def test_lqr_is_the_textbook_one_and_optimal(bent):
 
 @pytest.mark.parametrize("period", [None, 0.02])
 def test_cost_of_a_regulated_motion(bent, period):
-    """What a small deviation costs on the nonlinear robot, continuous and sampled, against zᵀP z."""
+    """What a small deviation costs on the nonlinear robot, continuous and sampled, against xᵀP x, also as a cost."""
     system, rest = bent
     law = pl.control.LQR(system, rest, TIP_STATE, 0.04, period=period)
     away = 1e-3 * pl.modes(system, rest, 1).shapes[:, 0]
@@ -319,8 +319,10 @@ def test_cost_of_a_regulated_motion(bent, period):
     du = np.array([law(t, State(t, q, v)) for t, q, v in zip(run.t, run.q, run.v)]) - rest.u
     each = np.sum(s**2, axis=1) + 0.04 * np.sum(du**2, axis=1)
     cost = np.trapezoid(each, run.t) if period is None else period * each.sum()
-    z = law.model.coordinates(np.concatenate([away, np.zeros(system.nv)]))
-    assert cost == pytest.approx(z @ law.P @ z, rel=0.01)
+    x = np.concatenate([away, np.zeros(system.nv)])
+    assert cost == pytest.approx(x @ law.P @ x, rel=0.01)
+    start = pl.costs.States.at_rest(system, rest.q + away)
+    assert 2.0 * law.value().evaluate(start).value == pytest.approx(x @ law.P @ x, rel=1e-6)
 
 
 def test_lqr_holds_a_loop_and_what_cannot_be_held_is_named():

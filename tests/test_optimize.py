@@ -521,3 +521,21 @@ def test_costs_without_terms_and_constraints_without_bounds(soft):
         )
     with pytest.raises(ValueError, match="rates"):
         pl.Constraint(costs.InputRates(), upper=1.0)
+
+
+def test_steps_that_are_damped_much_do_not_pass_for_an_optimum(soft):
+    """Far from it they promise next to nothing, those without damping much."""
+    from pliant.control.optimal.ddp import Solver
+
+    system, rest = soft
+    plan = pl.optimize(system, COST, bounds=(0, 20), horizon=0.5, knots=25, start=rest, iterations=1)
+    solver = Solver(plan.problem, plan.u)
+    solver.begin()
+    solver.damping = 1e14
+    assert solver.backwards()
+    gains = solver.K.copy()
+    assert solver._promised() < 1e-9
+    assert not any(solver._little_to_win(1e-6) for _ in range(3))
+    assert solver._promised_undamped() > 1e-3
+    np.testing.assert_array_equal(solver.K, gains)  # the sweep is as it was
+    assert solver.damping == 1e14

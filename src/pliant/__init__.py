@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from .control.optimal.optimize import optimize
     from .control.optimal.plan import OptimalPlan
     from .control.optimal.problem import Problem
+    from .control.optimal.tracking_mpc import TrackingMPC
     from .control.stepper import Saved, Stepper
     from .control.window import StepError
     from .estimation.estimate import Estimate
@@ -279,6 +280,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "Table",
     "Tendon",
     "Track",
+    "TrackingMPC",
     "Tube",
     "Universal",
     "Unknown",
@@ -341,6 +343,7 @@ _LAZY = {  # where names stand that few programs need
     "control.optimal.optimize": ("optimize",),
     "control.optimal.plan": ("OptimalPlan",),
     "control.optimal.problem": ("Problem",),
+    "control.optimal.tracking_mpc": ("TrackingMPC",),
     "control.stepper": ("Saved", "Stepper"),
     "control.window": ("StepError",),
     "estimation.estimate": ("Estimate",),

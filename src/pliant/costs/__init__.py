@@ -12,6 +12,7 @@ from ..gradients.costs.camera import Image
 from ..gradients.costs.contact import Clearance, ContactForce
 from ..gradients.costs.coordinates import Coordinates, InputRates, Inputs, Rates
 from ..gradients.costs.cost import Cost, CostValue, Term, as_cost
+from ..gradients.costs.deviation import Deviation
 from ..gradients.costs.energy import CenterOfMass, Energy
 from ..gradients.costs.frames import AngularVelocity, Orientation, Position, Velocity
 from ..gradients.costs.function import Function
@@ -34,6 +35,7 @@ __all__ = [
     "Cost",
     "CostValue",
     "Curvature",
+    "Deviation",
     "Energy",
     "Evaluated",
     "Excess",

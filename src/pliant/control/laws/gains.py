@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...model.validate import reals, vector
 
-__all__ = ["gain_matrix", "weight_matrix"]
+__all__ = ["gain_matrix", "root", "weight_matrix"]
 
 Array = NDArray[np.float64]
 
@@ -37,3 +37,9 @@ def weight_matrix(field: str, value: Any, n: int) -> Array:
     if n and np.linalg.eigvalsh(out)[0] <= 0.0:
         raise ValueError(f"{field} is not allowed: these weights must be positive definite.")
     return out
+
+
+def root(P: Array) -> Array:
+    """A matrix L with LᵀL = P, of a symmetric P (…, n, n) that is not negative."""
+    values, vectors = np.linalg.eigh(0.5 * (P + np.swapaxes(P, -1, -2)))
+    return np.asarray(np.swapaxes(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :], -1, -2))

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.linear import MinimalLinearization, linearize
+from ...gradients.costs.cost import Cost, Term
+from ...gradients.costs.deviation import Deviation
 from ...gradients.costs.states import States
+from ...gradients.costs.times import When
 from ...model.validate import positive
 from ...solve.equilibrium import Equilibrium
 from ...solve.stability import name_directions
 from ...system import System
-from .gains import weight_matrix
+from .gains import root, weight_matrix
 from .law import Law, StateLike
 from .weights import state_weights
 
@@ -49,8 +52,8 @@ class LQR(Law):
         Of the closed loop [1/s]; with `period` the factors of one period.
     model : MinimalLinearization
         A and B in as few coordinates as loops leave (continuous).
-    P : ndarray (n, n)
-        The cost of a deviation z of `model` is zᵀP z.
+    P : ndarray (2 nv, 2 nv)
+        The cost of a deviation x = (δq, δv) is xᵀP x.
 
     Raises
     ------
@@ -88,9 +91,34 @@ class LQR(Law):
             A, B = held(A, B, self.period)
             Qz, Rz = self.period * Qz, self.period * Rz
         require_stabilisable(self, A, B, discrete=self.period is not None)
-        self.P, Kz = solve_riccati("LQR", A, B, Qz, Rz, discrete=self.period is not None)
+        Pz, Kz = solve_riccati("LQR", A, B, Qz, Rz, discrete=self.period is not None)
+        self.P = self._to.T @ Pz @ self._to
         self.poles = np.linalg.eigvals(A - B @ Kz).astype(np.complex128)
         self.K = Kz @ self._to
+
+    def value(self, weight: float = 1.0, at: When = "end") -> Cost:
+        """What a state costs with this law from there on, ``½ weight xᵀP x``, as a cost: for the end of a horizon, so that what lies beyond counts.
+
+        It belongs to running costs of ``½ xᵀQ x`` and ``½ δuᵀR δu``, such as ``quantity.near(goal)`` and ``pl.Effort``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pliant as pl
+        >>> robot = pl.Robot("pendulum")
+        >>> rod = robot.add_body("rod", joint=pl.Revolute("y"), shape=pl.Box(0.5, 0.02, 0.02), mass=0.3, com=(0.25, 0, 0))
+        >>> motor = robot.add_motor("torque", rod)
+        >>> system = robot.compile()
+        >>> up = pl.solve_statics(system, start=[-np.pi / 2], stable=False)
+        >>> law = pl.control.LQR(system, up, 1.0, 1.0)
+        >>> law.value()
+        <cost value of LQR>
+        >>> x = np.array([0.1, 0.0])
+        >>> off = pl.costs.States.at_rest(system, up.q + x[:1])
+        >>> bool(np.isclose(law.value().evaluate(off).value, 0.5 * x @ law.P @ x))
+        True
+        """
+        return Term(root(self.P) @ Deviation(self.rest), at=at, weight=weight, name="value of LQR")
 
     def wanted(self, t: float, state: StateLike) -> Array:
         """See `Law.wanted`."""

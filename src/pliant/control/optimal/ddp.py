@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 TIGHT = 1e-11  # tolerance of Newton's iteration near the end
 NEAR = 1e-3  # relative slope from which on it is tight
 SETTLED = 1e3  # times the square of the tolerance, of the cost: what a step would win by less is little
+UNSEEN = 10.0 * TIGHT  # of the cost: what is less and no step wins is how well motions are solved
+DAMPED = 1.0  # damping above which steps are so short that they promise little anywhere
 ROUNDING = 1e-14  # of the cost: what a step would win by less cannot be seen
 SLOW = 0.3  # rate of convergence from which on changes of the gradient are used
 FIRST_WEIGHT, WEIGHT_FACTOR, LARGEST_WEIGHT = 10.0, 10.0, 1e10  # of constraints
@@ -195,10 +197,30 @@ class Solver(Sweeps):
                 return "stalled"
 
     def _little_to_win(self, tolerance: float) -> bool:
-        """Whether a step would win nothing beyond rounding, or twice in a row little: derivatives of an unstable motion by its inputs are large at the best ones too."""
-        promised = (self._start_step()[1] - self.won[0]) / max(abs(self.value), 1e-300)
-        self._small = self._small + 1 if promised <= SETTLED * tolerance**2 else 0
+        """Whether a step would win nothing beyond rounding, or twice in a row little: derivatives of an unstable motion by its inputs are large at the best ones too.
+
+        Steps that are damped much promise little anywhere; those without damping are asked then.
+        """
+        little = SETTLED * tolerance**2
+        promised = self._promised()
+        if self.damping > DAMPED and promised <= max(little, ROUNDING):
+            promised = self._promised_undamped()
+            if promised <= UNSEEN:
+                return True
+        self._small = self._small + 1 if promised <= little else 0
         return promised <= ROUNDING or self._small > 1
+
+    def _promised(self) -> float:
+        """What a step should win by its slope, relative to the cost."""
+        return float((self._start_step()[1] - self.won[0]) / max(abs(self.value), 1e-300))
+
+    def _promised_undamped(self) -> float:
+        """The same without damping; infinite if there is no such step."""
+        damping, factor, self.damping = self.damping, self._factor, 0.0
+        found = self._promised() if self.backwards() and self.damping == 0.0 else np.inf
+        self.damping, self._factor = damping, factor
+        self.backwards()
+        return found
 
     def _improve(self) -> bool:
         """One step, of the kind that serves; False if none lowers the cost."""

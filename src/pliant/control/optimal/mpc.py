@@ -16,12 +16,12 @@ from ...model.validate import integer, non_negative, positive, shown, vector
 from ...system import FrameLike, System, needs_system
 from .ddp import Solver
 from .plan import OptimalPlan
-from .problem import Problem
+from .problem import Problem, held_inputs
 
 __all__ = ["MPC", "MPCResult"]
 
 Array = NDArray[np.float64]
-NEWTON = 1e-7  # tolerance of the rollouts
+NEWTON = 1e-5  # tolerance of the rollouts: inputs of swing-ups differ by 1e-4 of themselves from those at 1e-7, which take up to three times as long
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,11 @@ class MPC:
     Notes
     -----
     The policy of the last sample, inputs and gains, is rolled out from the new state, which is where the next sweep starts; it moves along by whole knots. No
-    line search is made for the first sweep of a sample.
+    line search is made for the first sweep of a sample. Integrals of inputs alone (`pl.Effort`) count each knot for as long as it is held; in a plan, whose integrals are
+    by the trapezoidal rule, the first counts half as much again, which is the one that a controller sends.
+
+    What lies beyond the horizon does not count unless the cost says so: end it with the value of a regulator about the goal (`control.LQR.value`). A horizon that is
+    shorter than the plan is that of `TrackingMPC`.
 
     Examples
     --------
@@ -142,7 +146,14 @@ class MPC:
     """
 
     def __init__(
-        self, plan: OptimalPlan, *, rate: float = 100.0, iterations: int = 1, delay: float = 0.0, threads: int = 1
+        self,
+        plan: OptimalPlan,
+        *,
+        rate: float = 100.0,
+        iterations: int = 1,
+        delay: float = 0.0,
+        threads: int = 1,
+        _begin: bool = True,
     ) -> None:
         if not isinstance(plan, OptimalPlan):
             raise TypeError(f"plan = {shown(plan)} must be an OptimalPlan, as optimize returns.")
@@ -155,13 +166,19 @@ class MPC:
             integer("iterations", iterations, minimum=1),
             non_negative("delay", delay, unit="s"),
         )
-        self.problem = replace(plan.problem, free=(), threads=integer("threads", threads, minimum=1))
+        self.problem = replace(
+            plan.problem, free=(), cost=held_inputs(plan.problem, plan.rollout.states), threads=integer("threads", threads, minimum=1)
+        )  # fmt: skip
+        self._begin_with = plan.u, plan.policy
         self._ahead = _ahead(self.problem.system, self.delay, self.problem.step)
-        self.reset()
+        if _begin:
+            self.reset()
 
     def reset(self) -> None:
         """Begin again with the plan."""
-        self._solver = Solver(self.problem, self.plan.u, tolerance=NEWTON, policy=self.plan.policy)
+        U, policy = self._begin_with
+        self._aim(self.problem.t0)
+        self._solver = Solver(self.problem, U, tolerance=NEWTON, policy=policy)
         self._solver.begin()  # with feedback: an unstable robot would leave the motion without
         self._solver.backwards()
         self._shifted = self.problem.t0  # time at which the present policy begins
@@ -211,6 +228,8 @@ class MPC:
         if whole > 0:
             solver.shift(min(whole, p.knots))
             self._shifted += whole * knot
+            self._append(min(whole, p.knots))
+        self._aim(t)
         solver.steps.set_start(q, v, z, t)
         if solver.follow():
             solver.backwards()
@@ -221,6 +240,12 @@ class MPC:
             self.failures += 1
         self.value = solver.value
         return np.clip(solver.U[0] + solver.k[0] * solver.trusted, p.lower[0], p.upper[0])
+
+    def _aim(self, t: float) -> None:
+        """Called before a sample is planned from t on: what costs are relative to may move."""
+
+    def _append(self, knots: int) -> None:
+        """Called after the policy was moved on by some knots: the last of these are copies."""
 
     def _predicted(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """The state when the input will act, with those that were sent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...gradients.costs.constraint import Constraint
-from ...gradients.costs.cost import Cost, as_cost
+from ...gradients.costs.cost import Cost, Sum, Term, as_cost
+from ...gradients.costs.states import States, slopes_of
+from ...gradients.costs.times import Weights
 from ...gradients.plan import Plan
 from ...gradients.rollout import METHODS, Method, Rollout, carry_out, plan_of
 from ...many.pool import all_threads
@@ -19,7 +22,7 @@ from ...solve.remembered import initial_memory
 from ...solve.simulate import initial_state
 from ...system import System, needs_system
 
-__all__ = ["FREE", "Problem", "problem_of"]
+__all__ = ["FREE", "Problem", "bounds_of", "held_inputs", "problem_of"]
 
 Array = NDArray[np.float64]
 FREE = ("start", "velocity")
@@ -128,7 +131,7 @@ def problem_of(
     choice("integrator", integrator, METHODS)
     count, share = integer("knots", knots, minimum=1), integer("steps", steps, minimum=1)
     q, v, begin = initial_state(system, start, velocity, t0)
-    lower, upper = _bounds(system, bounds, count)
+    lower, upper = bounds_of(system, bounds, count)
     problem = Problem(
         system, as_cost(cost), _constraints(constraints), lower, upper, positive("horizon", horizon, unit="s"), count, share, q, v,
         initial_memory(system, start), begin, None if tau is None else reals("tau", tau), motion, integrator, _free(system, free),
@@ -173,7 +176,7 @@ def _pair(name: str, value: Any, size: int) -> tuple[Array, Array]:
     return ends[0], ends[1]
 
 
-def _bounds(system: System, bounds: Any, knots: int) -> tuple[Array, Array]:
+def bounds_of(system: System, bounds: Any, knots: int) -> tuple[Array, Array]:
     """Bounds (knots, nu), none beyond those of the system."""
     own = system.input_bounds
     low, high = (x.copy() for x in own)
@@ -194,6 +197,21 @@ def _bounds(system: System, bounds: Any, knots: int) -> tuple[Array, Array]:
             f"{own[1][k]:g})."
         )
     return np.tile(low, (knots, 1)), np.tile(high, (knots, 1))
+
+
+def held_inputs(problem: Problem, states: States) -> Cost:
+    """The cost of a problem where integrals of inputs alone are sums over the steps in which they are held, instead of the trapezoidal rule."""
+    n = problem.knots * problem.steps
+    when = Weights(np.r_[0.0, np.full(n, problem.step)])
+    parts = []
+    for factor, part in problem.cost.parts:
+        if isinstance(part, Term) and isinstance(part.at, str) and part.at == "all" and not part.quantity.per_step:
+            by_q, by_v, _by_u = slopes_of(part.quantity.evaluate(states))
+            if not any(J is not None and J.any() for J in (by_q, by_v)):
+                part = copy(part)
+                part.at = when
+        parts.append((factor, part))
+    return Sum(tuple(parts))
 
 
 def initial_inputs(problem: Problem, guess: Any) -> Array:

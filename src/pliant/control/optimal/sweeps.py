@@ -21,7 +21,8 @@ AT_BOUND = 1e-9  # of the largest input: what is nearer to a bound is at it
 PAIRS = 12  # changes of the gradient that are remembered
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # that are tried
 LONGER, STRETCHES = 0.8, 6  # part of its slope from which on a step is doubled next time; how often at most
-ALIKE = 1e-6  # part of a cost by which two count as equal: motions are solved to 1e-7
+ALIKE = 1e-4  # part of a cost by which two count as equal: motions of controllers are solved to 1e-5
+LITTLE = 1e-2  # part of a cost: what a step of a controller promises by less needs no comparison
 SHORT = 0.15  # lengths times what was won of what was expected: below more damping is asked for,
 LONG = 0.4  # above less
 
@@ -162,14 +163,16 @@ class Sweeps:
     def follow(self) -> bool:
         """The motion of the policy, from a new start: the whole step, or none where that costs less. False if neither can be computed.
 
+        They are compared where the cost has risen and the step is not small anyway, by what it promised.
         After a step that is not taken the next sweep is damped more, and the first input of its step is not trusted (`trusted`).
         """
         whole, none = self.U + self.k, self.U.copy()
         full = self._cost_of(whole)
-        self.trusted = full <= self.value + ALIKE * abs(self.value)
+        small = np.isfinite(full) and -self.won[0] <= LITTLE * abs(full)
+        self.trusted = bool(small or full <= self.value + ALIKE * abs(self.value))
         if not self.trusted:
             still = self._cost_of(none)
-            self.trusted = full <= still + ALIKE * abs(still)
+            self.trusted = bool(full <= still + ALIKE * abs(still))
             if not self.steps.feed_back(whole if self.trusted else none, self.K):
                 return False
         if self.trusted:
