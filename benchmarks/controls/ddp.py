@@ -14,7 +14,7 @@ import numpy as np
 
 import pliant as pl
 from pliant.control.optimal.ddp import Solver
-from pliant.many.pool import all_threads
+from pliant.system.processors import all_threads
 
 GOAL = (0.40, 0.12, 0.10)
 COST = [pl.Reach("arm.tip", GOAL, 100.0), pl.Still("arm.tip"), pl.Effort(1e-4)]
@@ -33,7 +33,9 @@ def least(function: Callable[[], object], count: int, now: Callable[[], float] =
 def iteration_parts(points: int | None, count: int, threads: int) -> list[dict[str, object]]:
     """Times of the parts of an iteration near the optimum."""
     system = manipulator.build(points)
-    plan = pl.optimize(system, COST, bounds=(0, 40), horizon=1.0, knots=50, start=pl.solve_statics(system), threads=threads)
+    plan = pl.optimize(
+        system, COST, bounds=(0, 40), horizon=1.0, knots=50, start=pl.solve_statics(system), threads=threads
+    )
     solver = Solver(plan.problem, plan.u)
     solver.roll(plan.u)
     solver.backwards()
@@ -65,7 +67,12 @@ def iteration_parts(points: int | None, count: int, threads: int) -> list[dict[s
 def run(quick: bool) -> list[dict[str, object]]:
     """Times of the parts of an iteration, and of plans from nothing."""
     count = 5 if quick else 40
-    found = [row for points in (None, 5) for threads in sorted({1, all_threads()}) for row in iteration_parts(points, count, threads)]
+    found = [
+        row
+        for points in (None, 5)
+        for threads in sorted({1, all_threads()})
+        for row in iteration_parts(points, count, threads)
+    ]
     system = manipulator.build()
     rest = pl.solve_statics(system)
     for knots in (25, 50):

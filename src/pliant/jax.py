@@ -13,9 +13,9 @@ import numpy as np
 from .gradients.arrays import MotionFunction, Point, Recent, copied
 from .gradients.coordinates import position_slopes
 from .gradients.rollout import Rollout
-from .many.pool import all_threads
 from .model.validate import choice, integer
 from .system import FrameLike, System, needs_system
+from .system.processors import all_threads
 
 try:
     import jax

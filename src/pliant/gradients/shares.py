@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
@@ -33,7 +34,7 @@ class Shares:
         count = max(1, min(threads, n // LEAST))
         ends = [n * k // count for k in range(count + 1)]
         self.own = ends[1]  # steps of the thread that asks
-        self._others = [_Share(plan, first, end) for first, end in zip(ends[1:], ends[2:])]
+        self._others = [_Share(plan, first, end) for first, end in pairwise(ends[1:])]
         self._pool = ThreadPoolExecutor(count - 1, thread_name_prefix="pliant-maps") if count > 1 else None
 
     def find(self, memory: Memory) -> int | None:

@@ -15,9 +15,9 @@ from ..solve.equilibrium import Equilibrium
 from ..solve.resolution import spatial_warning
 from ..solve.statics import SPATIAL
 from ..system import FrameLike, Reference, System, needs_system
+from ..system.processors import all_threads
 from . import equilibria, kinematics, linear, motions
 from .found import BatchResult
-from .pool import all_threads
 from .task import Options, carry_out
 
 __all__ = ["Batch", "batch"]

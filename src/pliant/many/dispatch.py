@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
-from .pool import all_threads
+from ..system.processors import all_threads
 
 __all__ = ["Lost", "Source", "dispatch"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from .stores import MOST_MESSAGES, Store, StoreError, Window
 
-__all__ = ["STATUS", "Done", "Line", "Outcome", "all_threads", "run_chunks"]
+__all__ = ["STATUS", "Done", "Line", "Outcome", "run_chunks"]
 
 STATUS = ("pending", "ok", "failed", "refused")
 PENDING, OK, FAILED, REFUSED = (np.int8(k) for k in range(len(STATUS)))
@@ -147,11 +146,3 @@ def _in_order(
         if not future.cancelled():
             yield future.result()
     raise stopped
-
-
-def all_threads() -> int:
-    """Processors that this process may use."""
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1

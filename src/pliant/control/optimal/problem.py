@@ -16,11 +16,11 @@ from ...gradients.costs.states import States, slopes_of
 from ...gradients.costs.times import Weights
 from ...gradients.plan import Plan
 from ...gradients.rollout import METHODS, Method, Rollout, carry_out, plan_of
-from ...many.pool import all_threads
 from ...model.validate import choice, integer, positive, reals, shown, unknown_name, vector
 from ...solve.remembered import initial_memory
 from ...solve.simulate import initial_state
 from ...system import System, needs_system
+from ...system.processors import all_threads
 
 __all__ = ["FREE", "Problem", "bounds_of", "held_inputs", "problem_of"]
 

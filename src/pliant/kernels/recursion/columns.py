@@ -160,7 +160,12 @@ def put_four(d, i, x):
 @inline
 def mix_four(x, p, f, q, g):
     """x + p f + q g, of four columns."""
-    return (x[0] + p * f[0] + q * g[0], x[1] + p * f[1] + q * g[1], x[2] + p * f[2] + q * g[2], x[3] + p * f[3] + q * g[3])
+    return (
+        x[0] + p * f[0] + q * g[0],
+        x[1] + p * f[1] + q * g[1],
+        x[2] + p * f[2] + q * g[2],
+        x[3] + p * f[3] + q * g[3],
+    )
 
 
 @routine
