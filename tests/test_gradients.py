@@ -380,12 +380,12 @@ def test_forward_and_reverse_are_transposed(case):
     reverse = [np.vdot(back.u, du), back.start @ dq, back.velocity @ dv]
     assert sum(forward) == pytest.approx(sum(reverse), abs=1e-10 * max(np.abs(forward).max(), np.abs(reverse).max()))
     # by differences of residuals there, of tables here: their rounding, relative to the sizes of what is multiplied, is up to 7e-12, and 2e-9 for the floating robot
-    ahead = run.push(parameters=dp)
-    for seed in range(4):
-        rows = [np.random.default_rng(seed).normal(size=w.shape) for w in rows]
+    moved = run.push(parameters=dp)
+    for _ in range(4):
+        rows = [rng.normal(size=w.shape) for w in rows]
         back = run.pull(*rows)
-        forward = sum(np.vdot(w, d) for w, d in zip(rows, ahead))
-        size = sum(np.linalg.norm(w) * np.linalg.norm(d) for w, d in zip(rows, ahead))
+        forward = sum(np.vdot(w, d) for w, d in zip(rows, moved))
+        size = sum(np.linalg.norm(w) * np.linalg.norm(d) for w, d in zip(rows, moved))
         reverse = sum(back[n] * x for n, x in dp.items())
         assert forward == pytest.approx(reverse, abs=(5e-9 if case == 2 else 1e-10) * size)
     A, B = run.maps()
