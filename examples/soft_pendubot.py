@@ -23,14 +23,9 @@ def plant(young: float = YOUNG, density: float = 1000.0, shoulder: float = 0.1) 
     rubber = pl.Material(young=young, poisson=0.5, density=density, viscosity=VISCOSITY)
     robot = pl.Robot("soft pendubot")
     first = robot.add_body("shoulder", joint=pl.Revolute("y"), shape=pl.Cylinder(0.02, 0.03, "y"), mass=shoulder)
+    down = pl.rotate("y", np.pi / 2)
     upper = robot.add_rod(
-        "upper",
-        parent=first,
-        offset=pl.rotate("y", np.pi / 2),
-        length=0.3,
-        section=pl.Circle(0.015),
-        material=rubber,
-        strains=SOFT,
+        "upper", parent=first, offset=down, length=0.3, section=pl.Circle(0.015), material=rubber, strains=SOFT
     )
     elbow = robot.add_body(
         "elbow", parent=upper.tip, joint=pl.Revolute("y"), shape=pl.Cylinder(0.012, 0.03, "y"), mass=0.02
