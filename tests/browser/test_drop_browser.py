@@ -5,6 +5,7 @@ import time
 import pytest
 
 import pliant as pl
+from pliant.viz.framing import framed
 
 pytest.importorskip("viser")
 PATIENCE = 40.0  # seconds that a slow machine may take
@@ -138,3 +139,8 @@ def test_a_dropped_file_is_loaded_twice(open_page, studio):
         until(lambda: open_page.get_by_text("tip: (0.").count() == 1, "its equilibrium")
         open_page.get_by_role("button", name="Open a model file").wait_for(timeout=1000 * PATIENCE)
     assert not open_page.errors
+    client = studio.server.get_clients()[max(studio.server.get_clients())]
+    wanted = framed(studio.framing._recording, client.camera.image_width, client.camera.image_height)
+    for _ in range(2):  # and it stays there
+        until(lambda: abs(client.camera.position - wanted.position).max() < 1e-3, "the camera of the other robot")
+        time.sleep(1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ PANEL, NARROW = 340, 576  # width of viser's panel with its margins; windows bel
 FREE_ABOVE = 0.4  # part of a narrow window above the panel
 FOV = float(np.radians(35))
 MARGIN = 0.92
+PATIENCE = 3.0  # s
 
 
 class Camera(NamedTuple):
@@ -80,16 +82,30 @@ class Framing:
     def __init__(self, server: Any, recording: Recording) -> None:
         self._server, self._recording = server, recording
         self._shape: dict[int, tuple[int, int]] = {}
-        first = framed(recording, 1280, 800)
+        self._told: dict[int, tuple[Camera, float]] = {}  # windows that may go back to another camera, and until when
+        self._begin()
+        server.on_client_connect(self._connected)
+
+    def _begin(self) -> None:
+        """The camera of windows that are opened, or whose scene is made anew."""
+        first = framed(self._recording, 1280, 800)
         near, far = self._depth()
-        camera = server.initial_camera
+        camera = self._server.initial_camera
         camera.position, camera.look_at, camera.up = tuple(first.position), tuple(first.target), tuple(first.up)
         camera.fov, camera.near, camera.far = FOV, near, far
-        server.on_client_connect(self._connected)
 
     def use(self, recording: Recording) -> None:
         """Let another motion be what is fitted; windows stay as they are until they are asked for."""
         self._recording = recording
+
+    def insist(self) -> None:
+        """Fit all windows, and once more those that go back to another camera within PATIENCE: a page whose scene is made anew does."""
+        self._begin()
+        for client_id, client in self._server.get_clients().items():
+            camera = client.camera
+            wanted = framed(self._recording, float(camera.image_width), float(camera.image_height))
+            self._told[client_id] = wanted, time.monotonic() + PATIENCE
+        self.fit()
 
     def add_button(self) -> None:
         """A button of the panel that fits the robot into the window it is pressed in."""
@@ -119,7 +135,13 @@ class Framing:
         )  # its own camera tells that it has moved, and is fitted once more: the page may have been too early
 
     def _shaped(self, client: Any) -> None:
-        """Fit again if the shape of the window is another one."""
+        """Fit again if the shape of the window is another one, or if it does not do what it was told by `insist`."""
+        wanted, end = self._told.get(client.client_id, (None, 0.0))
+        if wanted is not None and time.monotonic() > end:
+            self._told.pop(client.client_id, None)
+        elif wanted is not None and not np.allclose(client.camera.position, wanted.position, rtol=1e-3, atol=1e-6):
+            self._told.pop(client.client_id, None)
+            self.fit(client)
         shape = int(client.camera.image_width), int(client.camera.image_height)
         if min(shape) > 0 and self._shape.get(client.client_id) != shape:
             self._shape[client.client_id] = shape

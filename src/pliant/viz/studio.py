@@ -138,7 +138,7 @@ class Studio:
             self.server.gui.set_panel_label(system.name)
             self.framing.use(first)
             self._build(first)
-        self.framing.fit()
+        self.framing.insist()
 
     def _upload(self, event: Any) -> None:
         """A file of the button, or one that was dropped onto the page (``static/live.js`` hands it to the button)."""
