@@ -244,19 +244,19 @@ class Memory:
         (system or self.system).raise_user_errors()
         return int(status)
 
-    def take(self, record: Record, n: int) -> None:
-        """Copy the first n steps of the record of another memory, with their times and the start."""
-        self.take_first(record, n)
-        self.record.t[: n + 1] = record.t[: n + 1]
-        self.record.known[:n] = record.known[:n]
+    def take(self, record: Record, n: int, first: int = 0) -> None:
+        """Copy n steps of the record of another memory, with their times, and its start."""
+        self.take_first(record, n, first)
+        self.record.t[: n + 1] = record.t[first : first + n + 1]
+        self.record.known[:n] = record.known[first : first + n]
         self.record.begin_q[:], self.record.begin_v[:] = record.begin_q, record.begin_v
 
-    def take_first(self, record: Record, n: int) -> None:
-        """Copy what the first n steps of another record found."""
+    def take_first(self, record: Record, n: int, first: int = 0) -> None:
+        """Copy what n steps of another record found, as the first ones here."""
         for name in ("inputs", "a", "force", "kept", "hold"):
-            getattr(self.record, name)[:n] = getattr(record, name)[:n]
+            getattr(self.record, name)[:n] = getattr(record, name)[first : first + n]
         for name in ("q", "v", "push", "memory"):
-            getattr(self.record, name)[: n + 1] = getattr(record, name)[: n + 1]
+            getattr(self.record, name)[: n + 1] = getattr(record, name)[first : first + n + 1]
 
 
 def _dimensions(name: str) -> int:

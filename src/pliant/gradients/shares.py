@@ -13,8 +13,6 @@ from .plan import Plan
 
 __all__ = ["Shares"]
 
-OF_STEPS = ("inputs", "known", "a", "force", "kept", "hold")  # of a record, a row for each step
-OF_STATES = ("t", "q", "v", "memory", "push")  # and one more
 FOUND = ("maps", "stored", "swaps")  # of a lever, a row for each step; `answers` has one for each stage
 LEAST = 8  # steps for which another thread is worth while
 
@@ -60,9 +58,7 @@ class _Share:
     def find(self, whole: Memory) -> int | None:
         """The maps of these steps of a motion, into its memory; returns the number of a step that has none."""
         own, first, end, s = self.memory, self.first, self.end, len(self.memory.tableau.c)
-        for names, last in ((OF_STEPS, end), (OF_STATES, end + 1)):
-            for name in names:
-                getattr(own.record, name)[:] = getattr(whole.record, name)[first:last]
+        own.take(whole.record, end - first, first)
         own.p[:] = whole.p
         own.p[slots.MARCH_FIRST], own.p[slots.MARCH_BUDGET] = 0, end - first
         if own.run(engine.MAPS, Given()) != CONVERGED:

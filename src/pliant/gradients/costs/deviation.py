@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...lie import tangent
 from ...model.validate import shown
 from ...system import System
 from .quantity import LocalQuantity
 from .states import Array, Evaluated, Slopes, States, by_slopes
 
 __all__ = ["Deviation", "deviations", "difference_slopes"]
-
-TERMS = 40  # of the series of a tangent, to rounding for all rotations up to π
 
 
 class Deviation(LocalQuantity):
@@ -96,16 +95,5 @@ def difference_slopes(system: System, away: Array) -> Array:
 
 def _tangent(x: Array) -> Array:
     """The matrix T with exp(x + d) = exp(x) exp(T d) to first order, of a rotation vector (3,) or twist (6,)."""
-    a = _cross(x[:3])
-    if len(x) == 6:
-        zero = np.zeros((3, 3))
-        a = np.block([[a, zero], [_cross(x[3:]), a]])
-    out = term = np.eye(len(x))
-    for k in range(1, TERMS):
-        term = -a @ term / (k + 1)
-        out = out + term
-    return np.asarray(out)
-
-
-def _cross(w: Array) -> Array:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+    n = len(x)
+    return tangent(-np.pad(x, (0, 6 - n)))[:n, :n]
