@@ -164,7 +164,7 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     | DRIFT | CQ, CV, RATE, VALUE | S[0] (rows, nv) = derivatives of ë + rate · ė + value · e of loop joints at q, v, a |
     | BALANCE | POWER | report: energies and power |
     | CONTACTS | GAP | S[0] (rows, width) = table of contacts (see `contact`), report: how many there are |
-    | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1 and the auxiliary accelerations, old and new, in tape (2 nv,); report; memory |
+    | ALPHA | H, ALPHA_M, …, TREE | q1, v1, a1; how far the auxiliary accelerations are from the true ones, old and new, in tape (8 nv,), the rest of which is scratch; report; memory |
     | TABLES | ROWS | tape (as `floats`) gains the derivatives of yᵀr by all real tables, y = a1; work.products: Kᵀy, Dᵀy, My |
     | MARCH | T, END, … | steps through time in the log of the tape (`solve.tape`); report; memory |
     | ROLLOUT | STEPS, BUDGET, FEEDBACK, GUESS | a motion in given steps into the record of the tape (`solve.record`); report; memory |
@@ -242,4 +242,6 @@ def run(job, ints, floats, buffer, q, v, a, u, tau, p, S, pivot, q1, v1, a1, pla
     if ROLLOUT <= job <= MAPS:
         return given_steps(job, problem, plan, tape, factors, p)
     n = v.shape[0]
-    return alpha_step(problem, Motion(q, v, a, tape[:n]), Motion(q1, v1, a1, tape[n:]), factors, p)
+    start = Motion(q, v, a, tape[2 * n : 3 * n], tape[3 * n : 4 * n], tape[4 * n : 5 * n])
+    end = Motion(q1, v1, a1, tape[5 * n : 6 * n], tape[6 * n : 7 * n], tape[7 * n :])
+    return alpha_step(problem, start, end, tape, factors, p)

@@ -15,7 +15,7 @@ METHODS = (
     Method("remark 1", "choice of the cut", ("Robot.add_loop",)),
     Method("remark 2, eq. 7", "nonholonomic and time-dependent constraints", ("Rolling", "Skate", "Robot.add_motion")),
     Method("eqs 8–9", "residual of the dynamics", ("System.residual",)),
-    Method("eqs 10–15, appendix 1", "Newmark's method on SE(3)", ("simulate(method='newmark')",), "differs", "coordinates of free bodies move by exponentials of SO(3) × R³, as there; joints with quaternions likewise"),
+    Method("eqs 10–15, appendix 1", "Newmark's method on SO(3) × R³", ("simulate(method='newmark')",), "reproduced", "free joints within a tree and the other α-methods likewise"),
     Method("eqs 16–19, fig. 2", "predictor and corrector by Newton's method", ("simulate(method='newmark')", "simulate(newton_tolerance=…)"), "differs", "factors of the tangent are kept over several steps"),
     Method("eqs 20–23", "residual by inverse dynamics", ("System.inverse_dynamics", "System.residual")),
     Method("eqs 24–26, TIDM", "tangent of the inverse dynamics, column by column", ("System.residual_tangent", "System.tangent"), "reproduced", "all columns in one recursion"),

@@ -1,9 +1,11 @@
 """One step of the Lie-group generalised-α method: what it adds to `newton`, a predictor, the end values and an estimate.
 
-With the acceleration a and the auxiliary acceleration b, from (q₀, v₀, a₀, b₀) to (q₁, v₁, a₁, b₁):
+With the displacement d of a step, its rate v and second rate a (`straight`), and an auxiliary one b, from (v₀, a₀, b₀) to (v₁, a₁, b₁):
 
 ``(1 − αm) b₁ + αm b₀ = (1 − αf) a₁ + αf a₀``,
-``q₁ = q₀ ∘ exp(h v₀ + h² ((½ − β) b₀ + β b₁))``,  ``v₁ = v₀ + h ((1 − γ) b₀ + γ b₁)``.
+``d = h v₀ + h² ((½ − β) b₀ + β b₁)``,  ``v₁ = v₀ + h ((1 − γ) b₀ + γ b₁)``.
+
+From step to step b − a is kept.
 """
 
 import numpy as np
@@ -25,6 +27,7 @@ from ..slots import (
 from .constraints import holds
 from .newton import ALWAYS, CONVERGED, EXHAUSTED, KEPT, ONCE, SINGULAR, newton, set_weights, weighted_norm
 from .prescribed import put_known, read_known
+from .straight import read_rates
 
 # predictors: the last acceleration, the last velocity, or no acceleration goes on
 ACCELERATION, VELOCITY, REST = (np.int64(k) for k in range(3))
@@ -51,8 +54,8 @@ def predict(start, predictor, end, move, p):
     """Start of the iteration."""
     h, beta, gamma = p[OPTION_H], p[OPTION_BETA], p[OPTION_GAMMA]
     am, af = p[OPTION_ALPHA_M], p[OPTION_ALPHA_F]
-    v0, a0, b0 = start.v, start.a, start.b
-    v1, a1, b1 = end.v, end.a, end.b
+    v0, a0, b0 = start.rate, start.second, start.b
+    v1, a1, b1 = end.rate, end.second, end.b
     for k in range(v0.shape[0]):
         if predictor == VELOCITY:  # the displacement is h v₀
             b1[k] = -(0.5 - beta) / beta * b0[k]
@@ -66,9 +69,9 @@ def predict(start, predictor, end, move, p):
 
 @routine
 def finish(c, start, end, error, p):
-    """b₁, and the error of q: against the increment that is exact to third order for known accelerations."""
+    """b₁, and the error of the displacement: against that which is exact to third order for known accelerations."""
     h, beta = p[OPTION_H], p[OPTION_BETA]
-    a0, b0, a1, b1 = start.a, start.b, end.a, end.b
+    a0, b0, a1, b1 = start.second, start.b, end.second, end.b
     for k in range(error.shape[0]):
         b1[k] = auxiliary(p, a0[k], b0[k], a1[k])
         error[k] = h * h * ((0.5 - beta) * b0[k] + beta * b1[k] - a0[k] / 3.0 - a1[k] / 6.0)
@@ -78,10 +81,10 @@ def finish(c, start, end, error, p):
 
 
 @routine
-def alpha_step(problem, start, end, factors, p):
+def alpha_step(problem, start, end, lag, factors, p):
     """One step between two `Motion`s. Options, report and memory are in p, see `slots`. Returns a status.
 
-    On entry q₁, v₁ and a₁ hold the motion of prescribed coordinates. Factors are kept while they converge well; otherwise
+    `lag` (2 nv,) is b₀ − a₀; out: behind it b₁ − a₁. On entry q₁, v₁ and a₁ hold the motion of prescribed coordinates. Factors are kept while they converge well; otherwise
     the step is tried again with new ones, then with new ones in every iteration and other predictors.
     """
     c, work = problem.c, problem.work
@@ -89,8 +92,12 @@ def alpha_step(problem, start, end, factors, p):
     cv = p[OPTION_GAMMA] / (h * beta)
     ca = (1.0 - p[OPTION_ALPHA_M]) / (h * h * beta * (1.0 - p[OPTION_ALPHA_F]))
     move, weight, error = work.newton[NEWTON_MOVE], work.newton[NEWTON_WEIGHT], work.newton[NEWTON_ERROR]
-    set_weights(c, start.q, start.v, p, weight)
-    read_known(c, work, start.q, end.q, end.v, end.a)
+    n = weight.shape[0]
+    read_rates(c, start)
+    for k in range(n):
+        start.b[k] = start.second[k] + lag[k]
+    set_weights(c, start.q, start.rate, p, weight)
+    read_known(c, work, start, end)
     held = holds(work)
     if abs(h - p[MEMORY_H]) > 1e-12 * h:
         p[MEMORY_FACTORS] = 0.0
@@ -100,12 +107,14 @@ def alpha_step(problem, start, end, factors, p):
         if attempt != KEPT:
             p[MEMORY_FACTORS] = 0.0
         predict(start, predictor, end, move, p)
-        put_known(c, work, move, end.v, end.a, end.b)
-        status = newton(problem, start.q, end, factors, held, attempt, cv, ca, p)
+        put_known(c, work, move, end)
+        status = newton(problem, start, end, factors, held, attempt, cv, ca, p)
         if status == SINGULAR:
             return SINGULAR
         if status == CONVERGED:
             finish(c, start, end, error, p)
+            for i in range(n):
+                lag[n + i] = end.b[i] - end.second[i]
             p[REPORT_ERROR] = weighted_norm(error, weight)
             return CONVERGED
     p[MEMORY_FACTORS] = 0.0

@@ -1,7 +1,7 @@
 """Newton's iteration of an implicit step, whatever the method: factors that are kept while they serve, and constraints.
 
-An integrator gives the displacement ``move`` and how velocity and acceleration follow it, ``δv = cv δmove`` and
-``δa = ca δmove``; the iteration drives the residual at the end of the step to zero. It works in scaled coordinates
+An integrator gives the displacement ``move`` and how its rates follow it, ``cv δmove`` and ``ca δmove`` (see `straight`); the
+iteration drives the residual at the end of the step to zero. It works in scaled coordinates
 q/s (s: rad/m for bending, 1 for stretch, …), so that tolerances are dimensionless and mean the same for a robot of
 millimetres and one of metres.
 """
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.manifold import integrate
 from ..slots import (
     MEMORY_FACTORS,
     MEMORY_H,
@@ -34,6 +33,7 @@ from .constraints import POSITIONS, correct_constraints, prepare_constraints
 from .factors import factor_tangent, solve_tangent
 from .prescribed import clear_known
 from .residual import residual
+from .straight import displace, straighten
 
 CLOSED = 1e-13  # m, rad: a loop that is open by less is closed
 OPEN = 1e-9  # m, rad: a step that leaves a loop open by more is not accepted
@@ -69,15 +69,17 @@ class Motion(NamedTuple):
     q: Any  # (nq,)
     v: Any  # (nv,)
     a: Any  # (nv,) acceleration
-    b: Any  # (nv,) auxiliary acceleration of the method
+    rate: Any  # (nv,) rate of the displacement and
+    second: Any  # (nv,) its second rate, see `straight`,
+    b: Any  # (nv,) and the auxiliary one of the method
 
 
 @routine
-def set_weights(c, q, v, p, weight):
-    """weight (nv,) = atol·scale + rtol·|q| on ordinary coordinates, + rtol·|h v| on manifold joints."""
+def set_weights(c, q, rate, p, weight):
+    """weight (nv,) = atol·scale + rtol·|q| on ordinary coordinates, + rtol·|h rate| on manifold joints."""
     h, rtol, atol = p[OPTION_H], p[OPTION_RTOL], p[OPTION_ATOL]
     for k in range(weight.shape[0]):
-        weight[k] = atol * c.scale[k] + rtol * abs(h * v[k])
+        weight[k] = atol * c.scale[k] + rtol * abs(h * rate[k])
     for k in range(c.shift.shape[0]):
         i = c.shift[k, 1]
         weight[i] = atol * c.scale[i] + rtol * abs(q[c.shift[k, 0]])
@@ -110,7 +112,7 @@ def renew_factors(problem, end, factors, held, cv, ca, p):
 
 @routine
 def correct(problem, end, factors, held, cv, ca):
-    """Newton's correction from the residual; moves the end of the step, but for q.
+    """Newton's correction from the residual, of the displacement and its rates.
 
     Returns the violation of constraints before it and the largest relative change of their forces.
     """
@@ -123,15 +125,16 @@ def correct(problem, end, factors, held, cv, ca):
     gap, change = 0.0, 0.0
     if held:
         gap, change = correct_constraints(c, work, loads, end.q, end.v, u, POSITIONS, 1.0 / cv, step)
+    straighten(c, end, cv, ca, step)
     for k in range(step.shape[0]):
         move[k] += step[k]
-        end.v[k] += cv * step[k]
-        end.a[k] += ca * step[k]
+        end.rate[k] += cv * step[k]
+        end.second[k] += ca * step[k]
     return gap, change
 
 
 @routine
-def polish(problem, q0, end, factors, held, cv, ca):
+def polish(problem, start, end, factors, held, cv, ca):
     """Go on with Newton's iteration until constraints are closed to rounding and their forces have settled.
 
     The size of Δq says nothing of the forces: what they lack lies in the range of Gᵀ and moves nothing. Returns the number
@@ -144,7 +147,7 @@ def polish(problem, q0, end, factors, held, cv, ca):
     for _ in range(40):
         residual(t, work, c, loads, end.q, end.v, end.a, u, tau, work.newton[NEWTON_RESIDUAL])
         gap, change = correct(problem, end, factors, held, cv, ca)
-        integrate(c.shift, c.spatial, q0, work.newton[NEWTON_MOVE], end.q)
+        displace(c, start, work.newton[NEWTON_MOVE], end)
         count += 1
         if gap < CLOSED and (change < SETTLED or change > 0.5 * last):
             break
@@ -153,7 +156,7 @@ def polish(problem, q0, end, factors, held, cv, ca):
 
 
 @routine
-def newton(problem, q0, end, factors, held, attempt, cv, ca, p):
+def newton(problem, start, end, factors, held, attempt, cv, ca, p):
     """Iterate from the predicted end of a step; `held` says whether there are constraints.
 
     `attempt` (KEPT, ONCE, ALWAYS) says which factors are used; what is left of the factors afterwards, and how fast it
@@ -166,7 +169,7 @@ def newton(problem, q0, end, factors, held, attempt, cv, ca, p):
     previous = 0.0
     limit = int(p[OPTION_LIMIT]) if attempt < ALWAYS else 4 * int(p[OPTION_LIMIT])
     for it in range(limit):
-        integrate(c.shift, c.spatial, q0, move, end.q)
+        displace(c, start, move, end)
         if p[MEMORY_FACTORS] == 0.0 or (attempt >= ALWAYS and it > 0):
             if not renew_factors(problem, end, factors, held, cv, ca, p):
                 return SINGULAR
@@ -187,10 +190,10 @@ def newton(problem, q0, end, factors, held, attempt, cv, ca, p):
         bound = rate if it > 0 else max(rate, 0.1)
         remaining = size * bound / (1.0 - bound) if bound < 1.0 else size
         if remaining <= kappa and (rate > 0.0 or size <= 1e-2 * kappa) and gap <= 1e-6:
-            integrate(c.shift, c.spatial, q0, move, end.q)
+            displace(c, start, move, end)
             rounds = 0
             if held:
-                rounds, gap = polish(problem, q0, end, factors, held, cv, ca)
+                rounds, gap = polish(problem, start, end, factors, held, cv, ca)
                 if not gap < OPEN:
                     return EXHAUSTED
             p[MEMORY_RATE] = rate

@@ -1,35 +1,30 @@
 """Prescribed joints: coordinates whose motion is known, and which are eliminated from the unknowns of a step."""
 
 from ..._jit import routine
-from ..algebra.manifold import relative_log
 from ..slots import KNOWN_A, KNOWN_MOVE, KNOWN_V
+from .straight import displacement_to, read_rates
 
 
 @routine
-def read_known(c, work, q0, q1, v1, a1):
-    """Displacements from q₀ to the known coordinates in q₁, and their velocities and accelerations, into work.known."""
+def read_known(c, work, start, end):
+    """Displacements to the known coordinates at the end of a step, and their rates, into work.known."""
     known = work.known
+    displacement_to(c, start.q, end.q, known[KNOWN_MOVE])
+    read_rates(c, end)
     for k in range(c.known.shape[0]):
-        known[KNOWN_MOVE, k] = 0.0
-        known[KNOWN_V, k] = v1[k]
-        known[KNOWN_A, k] = a1[k]
-    for k in range(c.shift.shape[0]):
-        known[KNOWN_MOVE, c.shift[k, 1]] = q1[c.shift[k, 0]] - q0[c.shift[k, 0]]
-    for k in range(c.spatial.shape[0]):
-        o, i = c.spatial[k, 0], c.spatial[k, 1]
-        if c.known[i] == 1:
-            relative_log(q0, q1, o, o, c.spatial[k, 2], known[KNOWN_MOVE], i)
+        known[KNOWN_V, k] = end.rate[k]
+        known[KNOWN_A, k] = end.second[k]
 
 
 @routine
-def put_known(c, work, move, v1, a1, b1):
-    """Write the known motion into the unknowns of a step; the auxiliary acceleration b₁ is the true one."""
+def put_known(c, work, move, end):
+    """Write the known motion into the unknowns of a step; the auxiliary acceleration is the true one."""
     for k in range(c.known.shape[0]):
         if c.known[k] == 1:
             move[k] = work.known[KNOWN_MOVE, k]
-            v1[k] = work.known[KNOWN_V, k]
-            a1[k] = work.known[KNOWN_A, k]
-            b1[k] = work.known[KNOWN_A, k]
+            end.rate[k] = work.known[KNOWN_V, k]
+            end.second[k] = work.known[KNOWN_A, k]
+            end.b[k] = work.known[KNOWN_A, k]
 
 
 @routine

@@ -71,12 +71,13 @@ class AlphaStepper:
         self.system = system
         self.method = method
         self.statistics = statistics
-        self.q, self.v, self.a, self.b = q.copy(), v.copy(), a.copy(), a.copy()  # b: auxiliary acceleration
-        self._new = q.copy(), v.copy(), a.copy(), a.copy()
+        self.q, self.v, self.a = q.copy(), v.copy(), a.copy()
+        self._new = q.copy(), v.copy(), a.copy()
         self._p = np.zeros(engine.PARAMETERS)
         self._S, tree = step_storage(system, solver)
         self._space = system.workspace()
-        self._tape = np.zeros(2 * system.nv)  # auxiliary accelerations, old and new
+        self._tape = np.zeros(8 * system.nv)  # how far auxiliary accelerations are from true ones, old and new; scratch
+        self._lag = self._tape[: 2 * system.nv].reshape(2, -1)
         options = {
             slots.OPTION_ALPHA_M: method.alpha_m,
             slots.OPTION_ALPHA_F: method.alpha_f,
@@ -108,19 +109,17 @@ class AlphaStepper:
         """
         if self._h not in (0.0, h):
             # the auxiliary acceleration lags by a fraction of the step: keep it consistent when h changes
-            self.b = self.a + (h / self._h) * (self.b - self.a)
+            self._lag[0] *= h / self._h
         self._h = h
         p = self._p
         p[slots.OPTION_H] = h
         p[slots.REPORT_ITERATIONS : slots.MEMORY_FACTORS] = 0.0
         space = self._space
         space.prepare(Given(multipliers, hold=hold, told=told))
-        self._tape[: self.system.nv] = self.b
         status = engine.run(
-            engine.ALPHA, *space.packed, self.q, self.v, self.a, u, tau, p, self._S, space.pivot, *self._new[:3], space.pivot,
+            engine.ALPHA, *space.packed, self.q, self.v, self.a, u, tau, p, self._S, space.pivot, *self._new, space.pivot,
             self._tape,
         )  # fmt: skip
-        self._new[3][:] = self._tape[self.system.nv :]
         self.system.raise_user_errors()
         self.statistics.iterations += int(p[slots.REPORT_ITERATIONS])
         self.statistics.factorisations += int(p[slots.REPORT_FACTORISATIONS])
@@ -144,11 +143,12 @@ class AlphaStepper:
     @property
     def new(self) -> tuple[Array, Array, Array]:
         """q, v, a of the step that was tried."""
-        return self._new[0], self._new[1], self._new[2]
+        return self._new
 
     def accept(self) -> None:
         """Make the tried step the current state."""
-        old = self.q, self.v, self.a, self.b
-        self.q, self.v, self.a, self.b = self._new
+        old = self.q, self.v, self.a
+        self.q, self.v, self.a = self._new
         self._new = old
+        self._lag[0] = self._lag[1]
         self.statistics.steps += 1
