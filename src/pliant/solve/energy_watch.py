@@ -79,7 +79,9 @@ class EnergyWatch:
         self._motion = 0.0  # largest kinetic energy so far
         self._began: float | None = None  # while nothing supplied energy
         self._gained, self._sane = 0.0, 0.0
-        self._gaps: list[tuple[float, float]] = []  # time [s], energy that is not accounted for [J]
+        # times [s] and energies [J] that are not accounted for, each larger than all before and than what was allowed then
+        self._gaps: list[tuple[float, float]] = []
+        self._judged = 0  # steps
         self._absurd = False
         self._open = system.supplied or not system.has_potential(u, tau)
         self._parts = self._measure(q, v, a, u, tau)
@@ -163,10 +165,17 @@ class EnergyWatch:
         self._motion = max(self._motion, float(kinetic.max()))
         rounding = 1e-9 * (kinetic + np.abs(gravitational) + elastic + np.abs(loads))
         gap = kinetic + gravitational + elastic - self._first - work - rounding - self._floor
-        self._gaps += zip(begin[good].tolist(), gap.tolist())
-        self._absurd = len(self._gaps) > self.ENOUGH and self._gaps[-1][1] > max(
-            self.ABSURD * self._turnover, 0.5 * self._motion
-        )
+        self._note_gaps(begin[good], gap)
+        self._absurd = self._judged > self.ENOUGH and gap[-1] > max(self.ABSURD * self._turnover, 0.5 * self._motion)
+
+    def _note_gaps(self, begin: Array, gap: Array) -> None:
+        """Keep what the warning may need: what is allowed only grows, so that a gap below it never counts again."""
+        self._judged += len(gap)
+        limit = self.OPEN * (self._motion + self._turnover)
+        self._gaps = [known for known in self._gaps if known[1] > limit]
+        for k in np.flatnonzero(gap > limit).tolist():
+            if not self._gaps or gap[k] > self._gaps[-1][1]:
+                self._gaps.append((float(begin[k]), float(gap[k])))
 
     def _note(self, gain: float, limit: float) -> None:
         if gain <= limit + self._floor:
@@ -177,9 +186,7 @@ class EnergyWatch:
 
     def _open_gain(self) -> tuple[float, float] | None:
         """When the gap between energy and work became too large for what was turned over, and its largest value [J]; None if it did not."""
-        limit = self.OPEN * (self._motion + self._turnover)
-        too_large = [(t, gap) for t, gap in self._gaps if gap > limit]
-        return (too_large[0][0], max(gap for _t, gap in too_large)) if too_large else None
+        return (self._gaps[0][0], self._gaps[-1][1]) if self._gaps else None
 
     @property
     def began(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from ..model.validate import positive
 from ..system import System, numbers
 from .crawl import duration_text
 
-__all__ = ["StepOptions", "check_steps", "check_tolerances", "output_times", "time_span"]
+__all__ = ["StepOptions", "check_steps", "check_tolerances", "output_times", "rounding", "time_span"]
 
 Array = NDArray[np.float64]
 
@@ -46,6 +47,11 @@ def time_span(begin: float, duration: object) -> tuple[float, float]:
 def shortest(begin: float, end: float) -> float:
     """The shortest step [s] that can be told from none."""
     return max(SHORTEST, 4.0 * float(np.spacing(max(abs(begin), abs(end)))))
+
+
+def rounding(t: float, h: float) -> float:
+    """The part of a step of h [s] near t that times do not tell: what lies nearer is the same time."""
+    return min(0.25, max(1e-9, 4.0 * math.ulp(t) / h))
 
 
 class StepOptions(NamedTuple):

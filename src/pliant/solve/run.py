@@ -241,7 +241,8 @@ class Run:
     def _set_batch(self, seconds: float) -> None:
         """As many steps at a time as take some hundredths of a second, and no more than a checkpoint waits for."""
         s, due = self.stepper, min(self.BATCH, self._checkpoint.due)
-        s.batch = max(1, 2 * s.batch if seconds < 0.5 * due else s.batch if seconds < due else s.batch // 2)
+        wanted = 2 * s.batch if seconds < 0.5 * due else s.batch if seconds < due else s.batch // 2
+        s.batch = min(max(1, wanted), s.ROOM)
 
     def _stopped(self, stop: Event) -> str:
         """End the run where a terminal event is; returns the message."""

@@ -65,6 +65,7 @@ from .newton import CONVERGED, EXHAUSTED, SINGULAR
 from .stages import ONE, ZERO, refine, stage_problem
 from .tape import ARRIVED, FULL, NONSENSE, SLOW, TOLD_TO_STOP, TOO_SHORT
 
+ROUNDING = 4.0 * 2.0**-52  # of a time that follows from others
 EVERY = 4  # steps between two looks at the energy while nothing supplies any
 SWITCHES = 256.0  # longest stretch of steps in explicit form
 GOOD_STEPS = 8.0  # without a failure, after which the residual form is trusted again
@@ -105,7 +106,8 @@ def length_of_step(p):
     left = p[MARCH_END] - p[MARCH_T]
     if p[MARCH_CONSTANT] > 0.0:
         h = p[MARCH_CONSTANT]
-        return left if h > left * (1.0 - 1e-9) else h
+        rounding = min(max(1e-9 * h, ROUNDING * max(abs(p[MARCH_END]), abs(p[MARCH_ORIGIN]))), 0.25 * h)
+        return left if h > left - rounding else h
     h = min(p[MARCH_H], p[MARCH_LARGEST], p[MARCH_TRUST])
     if h >= left * (1.0 - 1e-9):
         return left

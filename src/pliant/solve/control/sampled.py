@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ...model.validate import finite, positive
 from ...system import System
+from ..limits import rounding
 from .controller import named_states
 from .part import Bound, Part, Place, Slopes, positional
 
 __all__ = ["Sampled"]
 
 Array = NDArray[np.float64]
-_ROUNDING = 1e-9  # of a period
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,15 @@ class _Bound(Bound):
 
     def due(self, t: float) -> float:
         first, period = self.given.first, self.given.period
-        return first + (np.floor((t - first) / period + _ROUNDING) + 1.0) * period
+        return float(first + (np.floor((t - first) / period + self._rounding(t)) + 1.0) * period)
 
     def is_due(self, t: float) -> bool:
         count = (t - self.given.first) / self.given.period
-        return bool(abs(count - round(count)) <= _ROUNDING)
+        return abs(count - round(count)) <= self._rounding(t)
+
+    def _rounding(self, t: float) -> float:
+        """The part of a period that times do not tell."""
+        return rounding(max(abs(t), abs(self.given.first)), self.given.period)
 
     def sample(self, t: float, x: Array, q: Array, v: Array) -> Array:
         return self._call(t, x[: self._own], q, v) if self.is_due(t) else x

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..closure import consistent_velocity, constrained_acceleration
 from ..interpolate import as_told
+from ..limits import rounding
 from .alpha_step import AlphaMethod, AlphaStepper
 from .integrator import Integrator, Problem, refuse_control, refuse_memory
 
@@ -156,10 +157,11 @@ class FixedAlpha(_Alpha):
         """One step of constant length, shorter only at the end."""
         self._count += 1
         target = min(self._start + self._count * self.h, end)
-        if end - target < 1e-9 * self.h:
+        same = rounding(end, self.h) * self.h
+        if end - target < same:
             target = end
         h = target - self.t
-        if abs(h - self.h) < 1e-9 * self.h:
+        if abs(h - self.h) < same:
             h = self.h  # exactly, so that the factorisation is reused
         status, _error = self._try(target, h)
         if status == "ok":
@@ -216,7 +218,7 @@ class VariableAlpha(_Alpha):
         remaining = end - self.t
         for _ in range(60):
             h = min(self.h, self.largest)
-            if h >= remaining * (1 - 1e-9):
+            if h >= remaining * (1 - rounding(end, remaining)):
                 h = remaining
             elif h > 0.5 * remaining:
                 h = 0.5 * remaining

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from ...kernels import slots
 from ...kernels.solve.tape import Tape
 from ..control import Bound, ImplicitStates
+from ..limits import rounding
 from .integrator import Problem
 from .tableau import Tableau
 
 __all__ = ["ControlledStages", "next_break", "refuse_period"]
 
 Array = NDArray[np.float64]
-_ROUNDING = 1e-9
 
 
 class ControlledStages:
@@ -111,7 +111,7 @@ def next_break(control: Bound | None, t: float, end: float) -> float:
     if control is None:
         return end
     due = control.due(t)
-    return due if due < end - _ROUNDING * (due - t) else end
+    return due if due < end - rounding(end, due - t) * (due - t) else end
 
 
 def refuse_period(control: Bound | None, begin: float, end: float, step: float | None) -> None:
@@ -124,7 +124,7 @@ def refuse_period(control: Bound | None, begin: float, end: float, step: float |
         if not t < end:
             return
         steps = (t - begin) / step
-        if abs(steps - round(steps)) > _ROUNDING * max(1.0, steps):
+        if abs(steps - round(steps)) > rounding(t, step) * max(1.0, steps):
             raise ValueError(
                 f"step = {step!r} does not meet the instants of the sampled controller: t = {t:.9g} s lies within a step. Choose a step that divides the "
                 "period (and starts at an instant), or leave `step` out."

@@ -160,12 +160,13 @@ class Integrator:
     applied : (ndarray (nu,), ndarray (nv,))
         Inputs and forces at the end of the last step, as the step had them.
     batch : int
-        How many steps may be tried before `advance` comes back, for a method that takes several at a time.
+        How many steps may be tried before `advance` comes back, for a method that takes several at a time; at most `ROOM`.
     watch : int
         What is wanted of energies in `Steps`: nothing (0), energies now and then (1), energies and power of every step (2). A method may
         leave them out.
     """
 
+    ROOM = 64  # steps in one batch
     name = ""
     batch = 8
     watch = 0

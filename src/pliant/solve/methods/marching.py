@@ -7,7 +7,7 @@ feedback law once per iteration), at breaks of the inputs, and between batches o
 from __future__ import annotations
 
 import ctypes
-from collections import Counter
+from collections import Counter, deque
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from ...system.dynamics import step_storage
 from ...system.kinematics import extent
 from ..closure import constrained_acceleration
 from ..interpolate import as_told
+from ..limits import rounding
 from .controlled import ControlledStages, next_break, refuse_period
 from .failure import why_not
 from .flows import Flows
@@ -54,7 +55,6 @@ class Marching(Integrator):
     MANY = 100  # steps in explicit form that are worth a word
     WELL = 1e6  # condition of the mass matrix, its diagonal scaled to one, up to which it is not to blame for them
     STICKS = 1e-3  # of the tolerance: what Newton's iteration may leave where loads have internal variables
-    ROOM = 64  # steps in one batch
     FINEST = 4096  # parts of a constant step
     _control: ControlledStages | None = None
     _flows: Flows | None = None
@@ -87,7 +87,8 @@ class Marching(Integrator):
         span = problem.t, problem.end
         known = sorted({*problem.drive.breaks(*span).tolist(), *problem.motion.breaks(*span), *problem.breaks})
         within = self._within_steps(known)
-        self._breaks = [*(t for t in known if t not in within), problem.end]
+        self._breaks = deque(sorted(set(known) - set(within)))
+        self._breaks.append(problem.end)
         self._missed = within
         problem.drive.expect(problem.breaks)
         self.t = problem.t
@@ -212,7 +213,8 @@ class Marching(Integrator):
         h, t = self.problem.steps.constant, self.problem.t
         if h is None:
             return []
-        return [x for x in breaks if abs((x - t) / h - round((x - t) / h)) > 1e-9 * max(1.0, (x - t) / h)]
+        count = [(x - t) / h for x in breaks]
+        return [x for x, n in zip(breaks, count) if abs(n - round(n)) > rounding(max(abs(x), abs(t)), h) * max(1.0, n)]
 
     # ------------------------------------------------------------ inputs
 
@@ -364,7 +366,7 @@ class Marching(Integrator):
         """A batch of steps, not beyond `end`."""
         p, tape = self._p, self._tape
         while self._breaks[0] <= self.t:
-            self._breaks.pop(0)
+            self._breaks.popleft()
         stop = next_break(self.drive.control, self.t, min(end, self._breaks[0]))
         p[slots.MARCH_END] = stop if self._parts is None else self._parts[1]
         p[slots.MARCH_WATCH] = self.watch
@@ -447,7 +449,7 @@ class Marching(Integrator):
         if jump is None:
             return
         self._jumps.append((jump.t, jump.name))
-        self._breaks.insert(0, jump.t)
+        self._breaks.appendleft(jump.t)
         p[slots.MARCH_H] = jump.t - self.t  # nothing else was seen to be in the way
         p[slots.MARCH_AFTER] = 0.0
 
