@@ -155,7 +155,7 @@ def test_becks_column_flutters_at_its_load():
     assert "flutter" in beyond.message
     assert "unstable by flutter" in beyond.warnings[0]
     assert "rod.bending" in beyond.warnings[0]
-    assert str(beyond).startswith("unstable (flutter) equilibrium: residual")
+    assert str(beyond).startswith("UNSTABLE equilibrium (flutter): residual")
     modes = pl.modes(system, beyond)
     first, second = modes.frequencies[:2]
     assert first == pytest.approx(second)

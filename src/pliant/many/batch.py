@@ -126,7 +126,7 @@ class Batch:
         tolerance: float = 1e-10,
         iterations: int = 60,
         radius: float = 3.0,
-        stable: bool = True,
+        stable: bool | None = True,
         load_steps: int | None = None,
     ) -> BatchResult:
         """Equilibria: ``q`` (m, nq), ``residual``, ``iterations`` and ``stability`` (m,); see `solve_statics`.

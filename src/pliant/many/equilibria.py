@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
     tolerance: float
     iterations: int
     radius: float
-    stable: bool
+    stable: bool | None
     motion: Mapping[str, Any] | None
     load_steps: int | None
 
@@ -113,7 +113,7 @@ def _together(
     if not potential.any():
         return items
     start = np.array(np.broadcast_to(q, (len(items), q.shape[1])))
-    energy = (wanted.stable & potential).astype(np.float64)
+    energy = (bool(wanted.stable) & potential).astype(np.float64)
     options = newton_options(wanted.tolerance, wanted.iterations, wanted.radius)
     options[slots.OPTION_TREE] = static_storage(systems[0])[1]
     try:

@@ -23,7 +23,13 @@ __all__ = ["Equilibrium"]
 
 Array = NDArray[np.float64]
 
-_KINDS = {"divergence": "unstable (divergence)", "flutter": "unstable (flutter)", "unknown": "unclassified"}
+_KINDS = {
+    "stable": "stable equilibrium",
+    "neutral": "neutral equilibrium",
+    "divergence": "UNSTABLE equilibrium (divergence)",
+    "flutter": "UNSTABLE equilibrium (flutter)",
+    "unknown": "equilibrium of unknown stability",
+}
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,8 @@ class Equilibrium:
         Whether the tolerance was met: q is an equilibrium, of whatever stability.
     stability : {"stable", "neutral", "divergence", "flutter", "unknown"}
         What small disturbances do. "stable": they stay small. "neutral": nothing holds some direction. "divergence":
-        they grow without oscillation. "flutter": they grow as an oscillation. "unknown": q is no equilibrium. Where all
-        forces have a potential the stiffness decides, elsewhere the motion; see *Notes*.
+        they grow without oscillation. "flutter": they grow as an oscillation. "unknown": q is no equilibrium, nobody asked (``stable=None``), or
+        rounding hides it, with a warning. Where all forces have a potential the stiffness decides, elsewhere the motion; see *Notes*.
     residual : float
         Largest scaled residual, relative to the largest scaled force of any kind (weight, elastic, loads, tau), or to
         the force of a unit scaled motion if that is larger.
@@ -70,7 +76,7 @@ class Equilibrium:
     prescribed joints, lengths and loops leave free. Without one (follower wrenches, moments, currents, user loads) the
     eigenvalues λ of ``λ² M + λ D + K`` decide, with the unsymmetric K and the robot's own damping D: a real λ > 0 is
     divergence, a complex one with Re λ > 0 flutter. So damping that destabilises (Ziegler 1952) is taken into account; a
-    robot without damping is called stable while all λ are on the imaginary axis.
+    robot without damping is called stable while all λ are on the imaginary axis. Slow ones are found by themselves, however fast and damped others are.
     """
 
     q: Array
@@ -93,6 +99,11 @@ class Equilibrium:
     def stable(self) -> bool:
         """Whether the equilibrium is stable; neutral ones are not."""
         return self.stability == "stable"
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a few words: what `print` begins with."""
+        return _KINDS[self.stability] if self.success else "NOT converged"
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the system, which may hold functions that cannot be pickled."""
@@ -196,9 +207,7 @@ class Equilibrium:
 
     def __str__(self) -> str:
         """One line, and one more for each warning."""
-        kind = _KINDS.get(self.stability, self.stability)
-        state = f"{kind} equilibrium" if self.success else "NOT converged"
-        line = f"{state}: residual {self.residual:.1e} after {self.iterations} iterations ({self.message})"
+        line = f"{self.kind}: residual {self.residual:.1e} after {self.iterations} iterations ({self.message})"
         return "\n".join([line, *(f"  warning: {text}" for text in self.warnings)])
 
     def plot_shape(self, **options: Any) -> Any:

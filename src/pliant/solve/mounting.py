@@ -26,7 +26,7 @@ class MountOptions(NamedTuple):
 
     tolerance: float
     iterations: int
-    stable: bool  # whether it should be
+    stable: bool | None  # whether it should be; None if nobody asks
     gravity: float = 1.0  # factor on gravity
     given: Given = AS_DESCRIBED  # what acts beside that and the forces of loops
 
@@ -145,6 +145,8 @@ def _mounted(
     goal = np.zeros(len(state.force))
 
     def judge(state: _State) -> Verdict:
+        if options.stable is None:
+            return Verdict("unknown", np.zeros((system.nv, 0)))
         inputs, given = rows.put(state.force, u)
         held = given.memory is not None and system.sticks(given.memory)
         return assess(system, state.q, inputs, tau, rows(state.q)[1], given=given, potential=False if held else None)

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.solve.statics import CLEAR
 from ..system import AS_DESCRIBED, Given, System
 from .balance import static_tangent
 from .closure import null_space
 from .history import at_instant
+from .pencil import creep, definite, growth
 
 __all__ = [
     "Stability",
@@ -28,7 +28,6 @@ Stability = Literal["stable", "neutral", "divergence", "flutter", "unknown"]
 
 _NEUTRAL = 1e-9  # stiffness of a direction, relative to what cancels in it, that counts as none
 _SYMMETRIC = 1e-9  # unsymmetric part of a stiffness that counts as none
-_NOISE = 1e-13  # relative error of a well-conditioned eigenvalue
 
 
 class Verdict(NamedTuple):
@@ -53,6 +52,8 @@ class Verdict(NamedTuple):
 
     def warning(self) -> str:
         """A sentence on what that means."""
+        if self.stability == "unknown":
+            return "Whether the equilibrium is stable is not known: the eigenvalues of its small motions could not be told from rounding."
         if self.stability == "neutral":
             return f"Nothing holds the equilibrium along {self.where}: it is neutral there, and one of many."
         grow = f" at a rate of {self.rate.real:.3g} 1/s" if self.rate else ""
@@ -165,19 +166,10 @@ def _dissipates(D: Array) -> bool:
     return bool(symmetric(D) and values[0] >= -_NEUTRAL * max(values[-1], 0.0))
 
 
-def _definite(A: Array) -> bool:
-    """Whether the symmetric part of a matrix is positive definite beyond doubt."""
-    S = (A + A.T) / 2
-    try:
-        return bool((np.linalg.cholesky(S).diagonal() ** 2 > CLEAR * S.diagonal()).all())
-    except np.linalg.LinAlgError:
-        return False
-
-
 def _by_stiffness(system: System, q: Array, A: Array, Z: Array) -> Verdict:
     """By the signs of the stiffness."""
     none = np.zeros((system.nv, 0))
-    if _definite(A):
+    if definite(A):
         return Verdict("stable", none)
     S = (A + A.T) / 2
     values, V, inertia = _modes_of(system, q, S, Z)
@@ -212,35 +204,18 @@ def _modes_of(system: System, q: Array, S: Array, Z: Array) -> tuple[Array, Arra
 
 def _by_motion(system: System, q: Array, A: Array, D: Array, Z: Array) -> Verdict:
     """By the eigenvalues of λ² M + λ D + K."""
-    import scipy.linalg  # here, since it takes a while to import
-
-    n = len(A)
-    creeps = False
+    M = Z.T @ system.mass_matrix(q) @ Z
     try:
-        L = np.linalg.cholesky(Z.T @ system.mass_matrix(q) @ Z)
-        K, D = (scipy.linalg.solve_triangular(L, np.linalg.solve(L, X).T, lower=True).T for X in (A, D))
-        shape = np.linalg.solve(L.T, np.eye(n))
+        np.linalg.cholesky(M)
+        fastest, certain = growth(A, D, M)
     except np.linalg.LinAlgError:  # something has no mass: what creeps along ẋ = −K x decides
-        K, shape, creeps = A, np.eye(n), True
-    size = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300))
-    first_order = creeps or bool(np.linalg.norm(D, 2) > 1e-9 * size)
-    if creeps or not first_order:
-        C = -K / size  # without damping its eigenvalues are λ²/size
-    else:
-        C = np.block([[np.zeros((n, n)), size * np.eye(n)], [-K / size, -D]])
-    values, left, right = scipy.linalg.eig(C, left=True, right=True)
-    cosine = np.abs(np.einsum("ik,ik->k", left.conj(), right))
-    noise = _NOISE * np.linalg.norm(C, 2) / np.maximum(cosine, 1e-300)
-    oscillates = np.abs(values.imag) > noise
-    if first_order:
-        rates, grows = values, values.real > noise
-    else:
-        rates, grows = np.sqrt(values.astype(complex) * size), (values.real > noise) | oscillates  # Re λ ≥ 0
-    if np.any(grows):
-        worst = int(np.argmax(np.where(grows, rates.real, -np.inf)))
-        x = right[:n, worst]
-        if oscillates[worst]:
-            return _verdict(system, "flutter", Z @ shape @ np.stack([x.real, x.imag], axis=1), complex(rates[worst]))
-        return _verdict(system, "divergence", Z @ shape @ x.real[:, None], complex(rates[worst].real))
-    loose = Z @ neutral_directions(A)
+        fastest, certain = creep(A)
+    if fastest is not None:
+        x = fastest.motion
+        if fastest.oscillates:
+            return _verdict(system, "flutter", Z @ np.stack([x.real, x.imag], axis=1), fastest.rate)
+        return _verdict(system, "divergence", Z @ x.real[:, None], complex(fastest.rate.real))
+    if not certain:
+        return Verdict("unknown", np.zeros((system.nv, 0)))
+    loose = Z[:, :0] if definite(A) else Z @ neutral_directions(A)
     return _verdict(system, "neutral", loose) if loose.shape[1] else Verdict("stable", loose)

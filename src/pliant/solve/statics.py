@@ -14,7 +14,7 @@ from ..kernels import engine, slots
 from ..kernels.layout import STATIC
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..kernels.solve.statics import CLEAR
-from ..model.validate import integer, positive
+from ..model.validate import flag, integer, positive
 from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
 from ..system.dynamics import LinearSolver, static_storage
 from ..system.forces import closure, independent
@@ -59,7 +59,7 @@ def solve_statics(
     tolerance: float = 1e-10,
     iterations: int = 60,
     radius: float = 3.0,
-    stable: bool = True,
+    stable: bool | None = True,
     load_steps: int | None = None,
 ) -> Equilibrium:
     """Find a static equilibrium: ``ID(q, 0, 0) + elastic(q) = B(q) u + tau``.
@@ -83,11 +83,12 @@ def solve_statics(
         Newton iterations per load step.
     radius : float
         Largest step in scaled coordinates (rad of bending over a rod's length, rad of a joint).
-    stable : bool
+    stable : bool or None
         Descend in potential energy to an equilibrium with positive definite stiffness (default), and leave unstable ones.
         False: plain Newton with backtracking on the residual, which also finds unstable equilibria. Loads without a
         potential (moments, follower wrenches) always use the latter. `Equilibrium.stability` tells what was found: an
-        equilibrium that is neutral or unstable is a success, with a warning if a stable one was wanted.
+        equilibrium that is neutral or unstable is a success, with a warning if a stable one was wanted. None: as False, without a look at
+        small disturbances, which takes longer than all else where loads have no potential; `stability` is "unknown" then.
     load_steps : int, optional
         Apply gravity, inputs and tau in this many steps. Left out: one, and automatically more if that fails.
 
@@ -117,6 +118,8 @@ def solve_statics(
     positive("tolerance", tolerance)
     positive("radius", radius)
     integer("iterations", iterations, minimum=1)
+    if stable is not None:
+        flag("stable", stable)
     forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)
     moved = MotionSet(system, motion, q0)
     moved.joints_at(0.0, q0, np.zeros(system.nv), np.zeros(system.nv))
@@ -213,7 +216,7 @@ class Problem:
     tolerance: float = 1e-10
     iterations: int = 60
     radius: float = 3.0
-    stable: bool = True
+    stable: bool | None = True
     gravity: float = 1.0  # factor on gravity
     share: float = 1.0  # of all constant loads, gravity too
     memory: Array | None = None  # (nz,) internal variables at the start
@@ -320,7 +323,9 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
         reason = _overload(problem, balance, q0)
         met = bool(residual <= problem.limit and not reason and attempt.status != NOT_FINITE)
     verdict = Verdict("unknown", np.zeros((system.nv, 0)))
-    if met and attempt.definite and problem.potential:
+    if met and problem.stable is None:
+        message = "converged"
+    elif met and attempt.definite and problem.potential:
         verdict, message = Verdict("stable", verdict.directions), "converged"
     elif met:
         verdict = assess(system, attempt.q, u, tau, K=attempt.K, potential=problem.potential, given=problem.given)
@@ -405,7 +410,7 @@ def _newton(problem: Problem, q: Array, share: float = 1.0, solver: LinearSolver
     """One Newton iteration to the end, with a share of all loads."""
     system, part = problem.system, problem.part(share)
     p = newton_options(problem.tolerance, problem.iterations, problem.radius)
-    p[slots.OPTION_ENERGY] = problem.stable and problem.potential
+    p[slots.OPTION_ENERGY] = bool(problem.stable and problem.potential)
     scale = np.where(system.known, 0.0, system.internal.scale)
     p[slots.OPTION_WEIGHT] = abs(part.given.gravity) * np.abs(scale * system.gravity_forces(q)).max(initial=0.0)
     S, p[slots.OPTION_TREE] = static_storage(system, solver)
@@ -574,6 +579,8 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
     taut = [k for k, i in zip(numbers, index) if best.u[i] != 0.0]
     G = system.tendon_lengths(best.q)[1][taut]
     potential = False if problem.memory is not None and system.sticks(problem.memory) else None
+    if problem.stable is None:
+        return replace(best, iterations=total)
     verdict = assess(system, best.q, best.u, best.tau, G, given=problem.given, potential=potential)
     message = ", ".join(filter(None, ["converged", verdict.summary()]))
     warnings = (verdict.warning(),) if problem.stable and verdict.stability != "stable" else ()

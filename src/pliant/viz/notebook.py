@@ -92,7 +92,7 @@ def system_html(system: System) -> str:
 
 def equilibrium_html(rest: Equilibrium) -> str:
     """Of an equilibrium, in its shape."""
-    state = f"{rest.stability} equilibrium" if rest.success else "not converged"
+    state = rest.kind
     rows: dict[str, Any] = {
         "result": rest.message,
         "residual": f"{rest.residual:.1e} after {rest.iterations} iterations",

@@ -327,7 +327,7 @@ class Studio:
         with self._lock:
             self.rest = found
             self.playback.use(record(self.scene, found.q, u=found.u))
-        lines = [f"{found.stability}, residual {found.residual:.1e}, {found.iterations} iterations", *found.warnings]
+        lines = [f"{found.kind}, residual {found.residual:.1e}, {found.iterations} iterations", *found.warnings]
         self._say(*lines, *self._places(self.stage.recording.poses[0]), *self._tensions(found.u))
 
     def _places(self, poses: Array) -> list[str]:
