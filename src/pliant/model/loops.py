@@ -105,7 +105,7 @@ class Loop:
                 (row, *values) for row, *values in zip(rates, k.tolist(), c.tolist(), rest.tolist()) if any(values[:2])
             ]
         turned = joint.group.matrix(rest)
-        vector = [rotation_vector(i, f"rotation {x}", turned) for i, x in enumerate("xyz")]
+        vector = [rotation_vector(unit, f"rotation {x}", turned) for unit, x in zip(np.eye(3), "xyz")]
         out = [(row, float(s), 0.0, 0.0) for row, s in zip(vector, k) if s]
         return out + [(row, 0.0, float(d), 0.0) for row, d in zip(rates, c) if d]
 

@@ -58,7 +58,7 @@ from ..layout import (
 from .efforts import E_GAIN, effort_energy, effort_law
 from .law import acceleration_columns, add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench
 from .owing import at_origin, owe_offset, owe_pose, pair_owes
-from .rows import COUPLING, ROW_CONSTANT, ROW_SLOPE, TURN, add_row_matrix, is_rate, row_jet, row_wrench, wrapped
+from .rows import COUPLING, ROW_CONSTANT, add_row_matrix, is_rate, repeats, row_jet, row_wrench, wrapped
 from .units import CLOSURE, DRIFT, ENERGY, FORCES, GENERALISED, INPUTS, MATRICES, TANGENT, VALUES, unit
 
 
@@ -291,7 +291,7 @@ def closure(t, work, loops, wanted, q, v, G):
             for c in range(3):
                 work.closure[r, c] = jet[c] - work.told[r, c]
             work.closure[r, 3] = 1.0 if is_rate(kind) else 0.0
-            if kind == TURN and data[ROW_SLOPE] == 1.0:  # an angle, which may be told to turn on and on
+            if repeats(kind, data):  # an angle, which may be told to turn on and on
                 work.closure[r, 0] = wrapped(work.closure[r, 0])
             if wanted:
                 for c in range(G.shape[1]):

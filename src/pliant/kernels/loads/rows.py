@@ -4,25 +4,30 @@ With d = p_B − p_A, vectors a, c fixed to A and b to B (β where it is now), n
 
 * POINT: ``c · d − const``;
 * ANGLE: ``a · β − const``;
-* TURN: ``c · d + slope · (θ − const)``, θ the angle of the direction (a₁ · β₁, a₂ · β₂), between ± half a turn from const;
+* LOG: ``g · ψ``, ψ the rotation vector from three axes of A to the axes of B, g fixed to these;
+* SWING: ``θ / sin θ (a · β)``, θ the angle between n and β, a normal to n: how far β has swung from n, about ``n × a``;
+* TWIST: ``τ − const`` with the angle τ of B about the axis n of A, ``2 arctan(v · n / w)`` for the quaternion (w, v) of its rotation: between ± half a turn from const, or where there
+  is a thread (c) as many whole turns as ``c · d`` is nearest to;
+* THREAD: ``c · d + slope τ``, of the groove that is nearest;
+* TURN: ``θ − const``, θ the angle of the direction (a₁ · β₁, a₂ · β₂), between ± half a turn from const;
 * DISTANCE: ``|d| − const``;
 * HEIGHT: ``n · d − r √(1 − (n · β)²)``, of the centre of a wheel of axis β above the ground that it touches;
 * ROLL: the rate ``c · (ḋ + ω × ρ)`` with which the touching point of a wheel slips along c, ``ρ = −r (n − (n·β) β) / √(1 − (n·β)²)``; of a
   ball (b = 0) ``ρ = −r n``;
 * SKATE: the rate ``β · ḋ``;
-* SPIN: the rate ``β · ω``;
-* LOG: a component of the rotation vector from three axes a of A to the axes of B.
+* SPIN: the rate ``β · ω``.
 
-ROLL, SKATE and SPIN are rates that are no derivative of a value (non-holonomic). The derivative of a row with respect to the motion of both
+LOG and SWING vanish nowhere but where B has its axes, or its axis, where A has them: each is the angle that is left, up to half a turn. ROLL, SKATE and SPIN are rates that are no
+derivative of a value (non-holonomic). The derivative of a row with respect to the motion of both
 frames is a wrench (M about p_B, F) on B and its opposite on A: the force per unit of its multiplier λ, or of the coordinate. Each row is
-one expression of jets (`row_jet`), from which accelerations and all derivatives follow; wrenches are written out, because they are
+one expression of jets (`row_jet`), from which accelerations and all derivatives follow; wrenches, and derivatives of those of LOG and SWING, are written out, because they are
 needed most often.
 """
 
 import numpy as np
 
 from ..._jit import kernel, routine
-from ..algebra.dual import get3, get9, mv, vaxpy, vcross, vdot, vscale, vsub
+from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
 from ..algebra.jet import (
     angle_of,
     carried,
@@ -39,19 +44,27 @@ from ..algebra.jet import (
     jsquare,
     turned,
 )
+from ..algebra.turning import HALF_TURN, arc_ratio, between, half_ratio, log_coefficient, quaternion_jet
 
-POINT, ANGLE, TURN, DISTANCE, HEIGHT, LOG, COUPLING, ROLL, SKATE, SPIN = (np.int64(k) for k in range(10))  # rates last
-# columns of a row's data: vectors c, a₁ (or the normal), b₁, a₂, b₂; constant (or radius); slope (or component; the three axes of a LOG are
-# c, a₁, a₂)
+POINT, ANGLE, TURN, DISTANCE, HEIGHT, LOG, COUPLING = (np.int64(k) for k in range(7))
+SWING, TWIST, THREAD, ROLL, SKATE, SPIN = (np.int64(k) for k in range(7, 13))  # rates last
+# columns of a row's data: vectors c, a₁ (or the normal, or an axis), b₁, a₂, b₂; constant (or radius); slope. The three axes of a LOG are c, a₁, a₂, its g is b₁. A SWING has n in a₂, and in c
+# the direction to which it swings back from half a turn
 ROW_C, ROW_A1, ROW_B1, ROW_A2, ROW_B2, ROW_CONSTANT, ROW_SLOPE = (np.int64(k) for k in (0, 3, 6, 9, 12, 15, 16))
 ROW_WIDTH = 17
-HALF_TURN = np.pi
+NEAR = 1e-10  # rad from where a direction is lost
 
 
 @routine
 def is_rate(kind):
     """Whether a row is a rate without a value."""
     return kind >= ROLL
+
+
+@routine
+def repeats(kind, data):
+    """Whether a row is an angle that is the same after a whole turn."""
+    return kind == TURN or (kind == TWIST and data[ROW_SLOPE] == 0.0)
 
 
 @routine
@@ -79,15 +92,19 @@ def row_wrench(kind, data, A, B, d):
     if kind == ANGLE:
         a, b = mv(A, get3(data, ROW_A1)), mv(B, get3(data, ROW_B1))
         return vdot(a, b) - data[ROW_CONSTANT], vcross(b, a), none
+    if kind == LOG:
+        return log_wrench(data, A, B, none)
+    if kind == SWING:
+        return swing_wrench(data, A, B, none)
+    if kind in (TWIST, THREAD):
+        return twist_wrench(kind, data, A, B, d)
     if kind == TURN:
-        c = mv(A, get3(data, ROW_C))
         a1, b1 = mv(A, get3(data, ROW_A1)), mv(B, get3(data, ROW_B1))
         a2, b2 = mv(A, get3(data, ROW_A2)), mv(B, get3(data, ROW_B2))
         k, s = vdot(a1, b1), vdot(a2, b2)
-        slope = data[ROW_SLOPE]
-        value = vdot(c, d) + slope * wrapped(angle_of(k, s) - data[ROW_CONSTANT])
-        f = slope / (k * k + s * s)
-        return value, vaxpy(f * k, vcross(b2, a2), vscale(-f * s, vcross(b1, a1))), c
+        value = wrapped(angle_of(k, s) - data[ROW_CONSTANT])
+        f = 1.0 / (k * k + s * s)
+        return value, vaxpy(f * k, vcross(b2, a2), vscale(-f * s, vcross(b1, a1))), none
     if kind == DISTANCE:
         size = np.sqrt(vdot(d, d))
         return size - data[ROW_CONSTANT], none, vscale(1.0 / size, d)
@@ -100,8 +117,6 @@ def row_wrench(kind, data, A, B, d):
         c = mv(A, get3(data, ROW_C))
         rho = vscale(-data[ROW_CONSTANT] / upright, vaxpy(-lean, axis, n))
         return zero, vcross(rho, c), c
-    if kind == LOG:
-        return log_wrench(data, A, B, none)
     b = mv(B, get3(data, ROW_B1))
     return (zero, none, b) if kind == SKATE else (zero, b, none)
 
@@ -117,61 +132,156 @@ def sum_of_wrenches(kinds, data, forces, A, B, d, out):
             out[3 + i] += forces[r] * F[i]
 
 
+# ---------------------------------------------------------------- rotations
+
+
+@routine
+def log_parts(data, A, B):
+    """Quaternion (w, v) of a LOG, and g, in world axes."""
+    c, a, b = get3(data, ROW_C), get3(data, ROW_A1), get3(data, ROW_A2)
+    axes = mm(A, (c[0], a[0], b[0], c[1], a[1], b[1], c[2], a[2], b[2]))
+    w, v = between(axes, B)
+    return w, v, mv(axes, get3(data, ROW_B1))
+
+
 @routine
 def log_wrench(data, A, B, none):
-    """`row_wrench` of a LOG: its rates under unit angular velocities."""
-    one = 1.0 + none[0]
-    value = log_jet(data, A, B, (none, none, none, none, none))[0]
-    x = log_jet(data, A, B, (unit3(0, one), none, none, none, none))[1]
-    y = log_jet(data, A, B, (unit3(1, one), none, none, none, none))[1]
-    z = log_jet(data, A, B, (unit3(2, one), none, none, none, none))[1]
-    return value, (x, y, z), none
+    """`row_wrench` of a LOG: ``g + ½ ψ × g + κ ψ × (ψ × g)``."""
+    w, v, g = log_parts(data, A, B)
+    h = half_ratio(w, v)
+    k, _dk = log_coefficient(w, v, h)
+    psi = vscale(2.0 * h, v)
+    x = vcross(psi, g)
+    return vdot(psi, g), vaxpy(k, vcross(psi, x), vaxpy(0.5, x, g)), none
+
+
+@routine
+def add_log_matrix(data, A, B, scale, P):
+    """`add_row_matrix` of a LOG, by the change ``δψ = δθ − ½ ψ × δθ + κ ψ × (ψ × δθ)``."""
+    w, v, g = log_parts(data, A, B)
+    h = half_ratio(w, v)
+    k, dk = log_coefficient(w, v, h)
+    psi = vscale(2.0 * h, v)
+    x = vcross(psi, g)
+    xx = vcross(psi, x)
+    for j in range(3):
+        e = unit3(j, 1.0 + 0.0 * w)
+        y = vcross(psi, e)
+        change = vaxpy(k, vcross(psi, y), vaxpy(-0.5, y, e))
+        z = vcross(change, g)
+        column = vaxpy(k, vadd(vcross(change, x), vcross(psi, z)), vscale(0.5, z))
+        column = vaxpy(2.0 * dk * vdot(psi, change), xx, column)
+        for i in range(3):
+            P[i, j] += scale * column[i]
 
 
 @routine
 def log_jet(data, A, B, turn):
-    """Jet of a component of the rotation vector: ``θ / sin θ`` times that of the axial vector of the rotation, as functions of its entries."""
-    ax, ay, az = mv(A, get3(data, ROW_C)), mv(A, get3(data, ROW_A1)), mv(A, get3(data, ROW_A2))
-    one = 1.0 + 0.0 * ax[0]
-    bx, by, bz = (
-        turned(mv(B, unit3(0, one)), turn),
-        turned(mv(B, unit3(1, one)), turn),
-        turned(mv(B, unit3(2, one)), turn),
-    )
-    c = jshift(jscale(0.5, jadd(jdot(ax, bx), jadd(jdot(ay, by), jdot(az, bz)))), -0.5)
-    wx = jadd(jdot(az, by), jscale(-1.0, jdot(ay, bz)))
-    wy = jadd(jdot(ax, bz), jscale(-1.0, jdot(az, bx)))
-    wz = jadd(jdot(ay, bx), jscale(-1.0, jdot(ax, by)))
-    part = data[ROW_SLOPE]
-    w = wx if part == 0.0 else wy if part == 1.0 else wz
-    h, h1, h2, h3 = arc_ratio(c[0], 0.25 * (wx[0] * wx[0] + wy[0] * wy[0] + wz[0] * wz[0]))
-    return jscale(0.5, jmul(w, jfunction(c, h, h1, h2, h3)))
+    """Jet of a LOG, ``2 h(w) g · v``."""
+    w, v, g = log_parts(data, A, B)
+    W, V = quaternion_jet(w, v, turn)
+    h, h1, h2, h3 = arc_ratio(w, vdot(v, v))
+    return jscale(2.0, jmul(jdot(g, V), jfunction(W, h, h1, h2, h3)))
 
 
 @routine
-def arc_ratio(c, square):
-    """arccos(c) / √(1 − c²) and three derivatives by c, where 1 − c² is `square`; with ``(1 − c²) h′ = c h − 1``; near c = 1 by ``h = Σ k!/(2k+1)!! (1 − c)ᵏ``."""
-    x = 1.0 - c
-    if x.real < 0.5:
-        term = 1.0 + 0.0 * x
-        h, h1, h2, h3 = term, 0.0 * x, 0.0 * x, 0.0 * x
-        factor = 1.0
-        p1, p2, p3 = 0.0 * x, 0.0 * x, 0.0 * x  # powers x^(k−1), x^(k−2), x^(k−3)
-        power = term
-        for k in range(1, 40):
-            factor *= k / (2.0 * k + 1.0)
-            p3, p2, p1 = p2, p1, power
-            power = power * x
-            h += factor * power
-            h1 -= factor * k * p1
-            h2 += factor * k * (k - 1.0) * p2
-            h3 -= factor * k * (k - 1.0) * (k - 2.0) * p3
-        return h, h1, h2, h3
-    sine = np.sqrt(square)
-    h = angle_of(c, sine) / sine
-    h1 = (c * h - 1.0) / square
-    h2 = (h + 3.0 * c * h1) / square
-    return h, h1, h2, (4.0 * h1 + 5.0 * c * h2) / square
+def swing_parts(data, A, B):
+    """a, n and β of a SWING in world axes; a · β, (n × a) · β, and the sine of θ squared. At half a turn β leaves in the direction c."""
+    a, n, b = mv(A, get3(data, ROW_A1)), mv(A, get3(data, ROW_A2)), mv(B, get3(data, ROW_B1))
+    side = vcross(n, a)
+    x, y = vdot(a, b), vdot(side, b)
+    square = x * x + y * y
+    if square.real < NEAR * NEAR and vdot(n, b).real < 0.0:
+        b = vaxpy(NEAR, mv(A, get3(data, ROW_C)), vscale(-1.0, n))
+        x, y = vdot(a, b), vdot(side, b)
+        square = x * x + y * y
+    return a, n, b, x, y, square
+
+
+@routine
+def swing_wrench(data, A, B, none):
+    """`row_wrench` of a SWING: ``h β × a + h′ (a · β) β × n``; far from n by how θ and the direction of the swing change."""
+    a, n, b, x, y, square = swing_parts(data, A, B)
+    c, along = vdot(n, b), vcross(b, a)
+    h, h1, _h2, _h3 = arc_ratio(c, square)
+    if c.real > 0.0:
+        return h * x, vaxpy(h1 * x, vcross(b, n), vscale(h, along)), none
+    around = vaxpy(x, vcross(b, vcross(n, a)), vscale(-y, along))
+    return h * x, vaxpy(x / square, vcross(n, b), vscale(-h * y / square, around)), none
+
+
+@routine
+def add_swing_matrix(data, A, B, scale, P):
+    """`add_row_matrix` of a SWING."""
+    a, n, b, x, _y, square = swing_parts(data, A, B)
+    c = vdot(n, b)
+    h, h1, h2, _h3 = arc_ratio(c, square)
+    Ma, Mn = vcross(b, a), vcross(b, n)
+    for i in range(3):
+        for j in range(3):
+            term = h * b[i] * a[j] + h1 * (Ma[i] * Mn[j] + Mn[i] * Ma[j] + x * b[i] * n[j]) + h2 * x * Mn[i] * Mn[j]
+            P[i, j] += scale * (term - (h + h1 * c) * x if i == j else term)
+
+
+@routine
+def swing_jet(data, A, B, turn):
+    """Jet of a SWING."""
+    a, n, b, _x, _y, square = swing_parts(data, A, B)
+    beta = turned(b, turn)
+    h, h1, h2, h3 = arc_ratio(vdot(n, b), square)
+    return jmul(jdot(a, beta), jfunction(jdot(n, beta), h, h1, h2, h3))
+
+
+@routine
+def twist_parts(data, A, B):
+    """Quaternion (w, v) of the rotation from A to B, the axis n, and ``v · n``; where B has swung by half a turn, the turning about n is lost and taken as none."""
+    w, v = between(A, B)
+    n = mv(A, get3(data, ROW_A1))
+    y = vdot(v, n)
+    if (w * w + y * y).real < NEAR * NEAR:
+        w = NEAR + 0.0 * w
+    return w, v, n, y
+
+
+@routine
+def counted(kind, data, angle, d, A):
+    """The value of a TWIST or THREAD from the angle between ± half a turn."""
+    c = mv(A, get3(data, ROW_C))
+    slope = data[ROW_SLOPE]
+    along = vdot(c, d)
+    if kind == THREAD:
+        return along if slope == 0.0 else slope * wrapped(angle + along / slope)
+    angle = angle - data[ROW_CONSTANT]
+    if slope == 0.0:
+        return wrapped(angle)
+    return angle + 2.0 * HALF_TURN * np.round((along - angle - data[ROW_CONSTANT]).real / (2.0 * HALF_TURN))
+
+
+@routine
+def twist_wrench(kind, data, A, B, d):
+    """`row_wrench` of a TWIST or THREAD."""
+    w, v, n, y = twist_parts(data, A, B)
+    f = 1.0 / (w * w + y * y)
+    M = vaxpy(f * w, vaxpy(w, n, vcross(v, n)), vscale(f * y, v))
+    value = counted(kind, data, 2.0 * angle_of(w, y), d, A)
+    if kind == THREAD:
+        return value, vscale(data[ROW_SLOPE], M), mv(A, get3(data, ROW_C))
+    return value, M, vscale(0.0, d)
+
+
+@routine
+def twist_jet(kind, data, A, B, x, turn):
+    """Jet of a TWIST or THREAD; x is the jet of d."""
+    w, v, n, _y = twist_parts(data, A, B)
+    W, V = quaternion_jet(w, v, turn)
+    angle = jscale(2.0, jangle(W, jdot(n, V)))
+    value = counted(kind, data, angle[0], x[0], A)
+    if kind == THREAD:
+        angle = jadd(jdot(mv(A, get3(data, ROW_C)), x), jscale(data[ROW_SLOPE], angle))
+    return jshift(angle, value - angle[0])
+
+
+# ---------------------------------------------------------------- jets
 
 
 @routine
@@ -179,11 +289,15 @@ def row_jet(kind, data, A, B, pa, pb, turn, slide):
     """Jet (value, rate, acceleration and their variations) of a row under a motion of B as seen from A; see `jet.carried`."""
     if kind == LOG:
         return log_jet(data, A, B, turn)
+    if kind == SWING:
+        return swing_jet(data, A, B, turn)
     x = jseen(carried(pb, turn, slide), pa)
     if kind == POINT:
         return jshift(jdot(mv(A, get3(data, ROW_C)), x), -data[ROW_CONSTANT])
     if kind == DISTANCE:
         return jshift(jsqrt(jsquare(x)), -data[ROW_CONSTANT])
+    if kind in (TWIST, THREAD):
+        return twist_jet(kind, data, A, B, x, turn)
     beta = turned(mv(B, get3(data, ROW_B1)), turn)
     k = jdot(mv(A, get3(data, ROW_A1)), beta)
     if kind == ANGLE:
@@ -191,8 +305,7 @@ def row_jet(kind, data, A, B, pa, pb, turn, slide):
     if kind == TURN:
         s = jdot(mv(A, get3(data, ROW_A2)), turned(mv(B, get3(data, ROW_B2)), turn))
         angle = jangle(k, s)
-        more = wrapped(angle[0] - data[ROW_CONSTANT]) - angle[0]
-        return jadd(jdot(mv(A, get3(data, ROW_C)), x), jscale(data[ROW_SLOPE], jshift(angle, more)))
+        return jshift(angle, wrapped(angle[0] - data[ROW_CONSTANT]) - angle[0])
     if kind == HEIGHT:
         upright = jsqrt(jshift(jscale(-1.0, jmul(k, k)), 1.0))
         return jadd(jdot(mv(A, get3(data, ROW_A1)), x), jscale(-data[ROW_CONSTANT], upright))
@@ -261,12 +374,21 @@ def add_row_matrix(kind, data, A, B, pa, pb, scale, P):
             for j in range(3):
                 P[i, j] += scale * (b[i] * a[j] - (ab if i == j else 0.0))
         return
+    if kind == LOG:
+        add_log_matrix(data, A, B, scale, P)
+        return
+    if kind == SWING:
+        add_swing_matrix(data, A, B, scale, P)
+        return
+    # the others depend on the rotation by moments, but SKATE by its force, and DISTANCE on the position by its force
+    row = 3 if kind in (SKATE, DISTANCE) else 0
+    column = 3 if kind == DISTANCE else 0
     one = 1.0 + 0.0 * pb[0]
     none = unit3(-1, one)
     d = vsub(pb, pa)
-    for i in range(6):
+    for i in range(row, row + 3):
         w, v = unit3(i, one), unit3(i - 3, one)
-        for j in range(6):
+        for j in range(column, column + 3):
             turn = (w, none, unit3(j, one), none, none)
             slide = (v, none, unit3(j - 3, one), vscale(-1.0, vcross(w, unit3(j - 3, one))), none)
             # about p_B, so that the point itself moves by the linear parts alone, and its velocity does not change
