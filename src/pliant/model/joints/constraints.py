@@ -23,6 +23,7 @@ __all__ = [
     "offsets",
     "point",
     "positions",
+    "repeating",
     "rolling",
     "rotation_vector",
     "rotations",
@@ -85,6 +86,12 @@ def turning(axis: Array, what: str, pitch: float = 0.0) -> Constraint:
     """The angle about an axis that keeps its direction, between ± half a turn; with a pitch [m] the displacement along it tells how many whole turns there are."""
     along = axis * (2 * np.pi / pitch) if pitch else None
     return "twist", _row(along, axis, slope=1.0 if pitch else 0.0), what
+
+
+def repeating(row: Constraint) -> bool:
+    """Whether it is an angle that is the same after a whole turn."""
+    kind, data, _what = row
+    return kind == "turn" or (kind == "twist" and data[16] == 0.0)
 
 
 def direction(axis: Array, carried: Array, what: str) -> Constraint:
