@@ -176,15 +176,6 @@ def add_log_matrix(data, A, B, scale, P):
 
 
 @routine
-def log_jet(data, A, B, turn):
-    """Jet of a LOG, ``2 h(w) g · v``."""
-    w, v, g = log_parts(data, A, B)
-    W, V = quaternion_jet(w, v, turn)
-    h, h1, h2, h3 = arc_ratio(w, vdot(v, v))
-    return jscale(2.0, jmul(jdot(g, V), jfunction(W, h, h1, h2, h3)))
-
-
-@routine
 def swing_parts(data, A, B):
     """a, n and β of a SWING in world axes; a · β, (n × a) · β, and the sine of θ squared. At half a turn β leaves in the direction c."""
     a, n, b = mv(A, get3(data, ROW_A1)), mv(A, get3(data, ROW_A2)), mv(B, get3(data, ROW_B1))
@@ -224,15 +215,6 @@ def add_swing_matrix(data, A, B, scale, P):
 
 
 @routine
-def swing_jet(data, A, B, turn):
-    """Jet of a SWING."""
-    a, n, b, _x, _y, square = swing_parts(data, A, B)
-    beta = turned(b, turn)
-    h, h1, h2, h3 = arc_ratio(vdot(n, b), square)
-    return jmul(jdot(a, beta), jfunction(jdot(n, beta), h, h1, h2, h3))
-
-
-@routine
 def twist_parts(data, A, B):
     """Quaternion (w, v) of the rotation from A to B, the axis n, and ``v · n``; where B has swung by half a turn, the turning about n is lost and taken as none."""
     w, v = between(A, B)
@@ -244,11 +226,9 @@ def twist_parts(data, A, B):
 
 
 @routine
-def counted(kind, data, angle, d, A):
-    """The value of a TWIST or THREAD from the angle between ± half a turn."""
-    c = mv(A, get3(data, ROW_C))
+def counted(kind, data, angle, along):
+    """The value of a TWIST or THREAD from the angle between ± half a turn and ``c · d``."""
     slope = data[ROW_SLOPE]
-    along = vdot(c, d)
     if kind == THREAD:
         return along if slope == 0.0 else slope * wrapped(angle + along / slope)
     angle = angle - data[ROW_CONSTANT]
@@ -263,57 +243,79 @@ def twist_wrench(kind, data, A, B, d):
     w, v, n, y = twist_parts(data, A, B)
     f = 1.0 / (w * w + y * y)
     M = vaxpy(f * w, vaxpy(w, n, vcross(v, n)), vscale(f * y, v))
-    value = counted(kind, data, 2.0 * angle_of(w, y), d, A)
+    c = mv(A, get3(data, ROW_C))
+    value = counted(kind, data, 2.0 * angle_of(w, y), vdot(c, d))
     if kind == THREAD:
-        return value, vscale(data[ROW_SLOPE], M), mv(A, get3(data, ROW_C))
+        return value, vscale(data[ROW_SLOPE], M), c
     return value, M, vscale(0.0, d)
-
-
-@routine
-def twist_jet(kind, data, A, B, x, turn):
-    """Jet of a TWIST or THREAD; x is the jet of d."""
-    w, v, n, _y = twist_parts(data, A, B)
-    W, V = quaternion_jet(w, v, turn)
-    angle = jscale(2.0, jangle(W, jdot(n, V)))
-    value = counted(kind, data, angle[0], x[0], A)
-    if kind == THREAD:
-        angle = jadd(jdot(mv(A, get3(data, ROW_C)), x), jscale(data[ROW_SLOPE], angle))
-    return jshift(angle, value - angle[0])
 
 
 # ---------------------------------------------------------------- jets
 
 
 @routine
-def row_jet(kind, data, A, B, pa, pb, turn, slide):
-    """Jet (value, rate, acceleration and their variations) of a row under a motion of B as seen from A; see `jet.carried`."""
+def row_place(kind, data, A, B):
+    """What the jet of a row takes from where the frames are: vectors in world axes and numbers, the same for all motions.
+
+    Of a LOG g, v, w and h(w) with its derivatives; of a SWING a, β, n and those of ``θ / sin θ``; of a TWIST or THREAD c, n, v and w; of others c, a₁, β₁, a₂, β₂.
+    """
+    c = mv(A, get3(data, ROW_C))
+    one = 1.0 + 0.0 * c[0]
+    if kind in (POINT, DISTANCE):
+        return c, c, c, c, c, (one, one, one, one, one)
     if kind == LOG:
-        return log_jet(data, A, B, turn)
+        w, v, g = log_parts(data, A, B)
+        h, h1, h2, h3 = arc_ratio(w, vdot(v, v))
+        return g, g, v, v, v, (w, h, h1, h2, h3)
     if kind == SWING:
-        return swing_jet(data, A, B, turn)
-    x = jseen(carried(pb, turn, slide), pa)
-    if kind == POINT:
-        return jshift(jdot(mv(A, get3(data, ROW_C)), x), -data[ROW_CONSTANT])
-    if kind == DISTANCE:
-        return jshift(jsqrt(jsquare(x)), -data[ROW_CONSTANT])
+        a, n, b, _x, _y, square = swing_parts(data, A, B)
+        h, h1, h2, h3 = arc_ratio(vdot(n, b), square)
+        return a, a, b, n, b, (one, h, h1, h2, h3)
     if kind in (TWIST, THREAD):
-        return twist_jet(kind, data, A, B, x, turn)
-    beta = turned(mv(B, get3(data, ROW_B1)), turn)
-    k = jdot(mv(A, get3(data, ROW_A1)), beta)
-    if kind == ANGLE:
-        return jshift(k, -data[ROW_CONSTANT])
-    if kind == TURN:
-        s = jdot(mv(A, get3(data, ROW_A2)), turned(mv(B, get3(data, ROW_B2)), turn))
-        angle = jangle(k, s)
-        return jshift(angle, wrapped(angle[0] - data[ROW_CONSTANT]) - angle[0])
-    if kind == HEIGHT:
-        upright = jsqrt(jshift(jscale(-1.0, jmul(k, k)), 1.0))
-        return jadd(jdot(mv(A, get3(data, ROW_A1)), x), jscale(-data[ROW_CONSTANT], upright))
-    return rate_jet(kind, data, A, k, beta, x, turn)
+        w, v, n, _y = twist_parts(data, A, B)
+        return c, n, v, v, v, (w, one, one, one, one)
+    b1, b2 = mv(B, get3(data, ROW_B1)), mv(B, get3(data, ROW_B2))
+    return c, mv(A, get3(data, ROW_A1)), b1, mv(A, get3(data, ROW_A2)), b2, (one, one, one, one, one)
 
 
 @routine
-def rate_jet(kind, data, A, k, beta, x, turn):
+def row_jet(kind, data, place, pa, pb, turn, slide):
+    """Jet (value, rate, acceleration and their variations) of a row under a motion of B as seen from A; see `row_place` and `jet.carried`."""
+    c, a1, b1, a2, b2, more = place
+    w, h, h1, h2, h3 = more
+    if kind == LOG:
+        W, V = quaternion_jet(w, b1, turn)
+        return jscale(2.0, jmul(jdot(a1, V), jfunction(W, h, h1, h2, h3)))
+    if kind == SWING:
+        beta = turned(b1, turn)
+        return jmul(jdot(a1, beta), jfunction(jdot(a2, beta), h, h1, h2, h3))
+    x = jseen(carried(pb, turn, slide), pa)
+    if kind == POINT:
+        return jshift(jdot(c, x), -data[ROW_CONSTANT])
+    if kind == DISTANCE:
+        return jshift(jsqrt(jsquare(x)), -data[ROW_CONSTANT])
+    if kind in (TWIST, THREAD):
+        W, V = quaternion_jet(w, b1, turn)
+        angle = jscale(2.0, jangle(W, jdot(a1, V)))
+        value = counted(kind, data, angle[0], vdot(c, x[0]))
+        if kind == THREAD:
+            angle = jadd(jdot(c, x), jscale(data[ROW_SLOPE], angle))
+        return jshift(angle, value - angle[0])
+    beta = turned(b1, turn)
+    k = jdot(a1, beta)
+    if kind == ANGLE:
+        return jshift(k, -data[ROW_CONSTANT])
+    if kind == TURN:
+        angle = jangle(k, jdot(a2, turned(b2, turn)))
+        return jshift(angle, wrapped(angle[0] - data[ROW_CONSTANT]) - angle[0])
+    if kind == HEIGHT:
+        upright = jsqrt(jshift(jscale(-1.0, jmul(k, k)), 1.0))
+        return jadd(jdot(a1, x), jscale(-data[ROW_CONSTANT], upright))
+    return rate_jet(kind, data[ROW_CONSTANT], c, a1, k, beta, x, turn)
+
+
+@routine
+def rate_jet(kind, radius, c, n, k, beta, x, turn):
     """The jet of a row that is a rate: its own value and rate are the second and third entries, the first is zero."""
     zero = 0.0 * x[1][0]
     if kind == SKATE:
@@ -329,7 +331,6 @@ def rate_jet(kind, data, A, k, beta, x, turn):
         more = vdot(beta[3], turn[1]) + vdot(beta[0], turn[4])
         return zero, rate, second, zero, change, more
     # ROLL: c · (ḋ + ω × ρ), with (c × ω) · n and (c × ω) · β as numbers that move, of first order in time
-    c, n = mv(A, get3(data, ROW_C)), mv(A, get3(data, ROW_A1))
     w = (vcross(c, turn[0]), vcross(c, turn[1]), vcross(c, turn[3]), vcross(c, turn[4]))
     up = (vdot(w[0], n), vdot(w[1], n), zero, vdot(w[2], n), vdot(w[3], n), zero)
     side = (
@@ -341,7 +342,7 @@ def rate_jet(kind, data, A, k, beta, x, turn):
         zero,
     )
     upright = jinverse(jsqrt(jshift(jscale(-1.0, jmul(k, k)), 1.0)))
-    slip = jscale(-data[ROW_CONSTANT], jmul(jadd(up, jscale(-1.0, jmul(k, side))), upright))
+    slip = jscale(-radius, jmul(jadd(up, jscale(-1.0, jmul(k, side))), upright))
     return (
         zero,
         vdot(c, x[1]) + slip[0],
@@ -386,11 +387,12 @@ def add_row_matrix(kind, data, A, B, pa, pb, scale, P):
     one = 1.0 + 0.0 * pb[0]
     none = unit3(-1, one)
     d = vsub(pb, pa)
+    place = row_place(kind, data, A, B)
     for i in range(row, row + 3):
         w, v = unit3(i, one), unit3(i - 3, one)
         for j in range(column, column + 3):
             turn = (w, none, unit3(j, one), none, none)
             slide = (v, none, unit3(j - 3, one), vscale(-1.0, vcross(w, unit3(j - 3, one))), none)
             # about p_B, so that the point itself moves by the linear parts alone, and its velocity does not change
-            jet = row_jet(kind, data, A, B, vscale(-1.0, d), vscale(0.0, d), turn, slide)
+            jet = row_jet(kind, data, place, vscale(-1.0, d), vscale(0.0, d), turn, slide)
             P[i, j] += scale * jet[4]
