@@ -207,6 +207,7 @@ def test_what_was_chosen_midway_is_said():
         (pl.Revolute("z"), turned((np.pi, 0, 0)), "was open by half a turn"),
         (pl.Helical("z", 0.2), turned((0, 0, 0), (0, 0, 0.1)), "started midway between two grooves"),
         (pl.Fixed(), turned(np.pi * np.array([0.6, 0, 0.8])), "was open by half a turn"),
+        (pl.Distance(0.3), turned((0, 0, 0)), "started at one place"),
     ]
     for joint, q, text in cases:
         system = held(joint)
@@ -218,6 +219,52 @@ def test_what_was_chosen_midway_is_said():
         assert any(text in line for line in run.warnings)
         near = system.integrate(q, 1e-3 * np.array([0.3, 0.2, -0.1, 0.2, 0.1, -0.3]))
         assert text not in pl.solve_statics(system, start=near, stable=False).message
+
+
+AXIS = {
+    "revolute": (0, 0, 1),
+    "helical": (0, 0, 1),
+    "cylindrical": (0, 0, 1),
+    "planar": (0, 0, 1),
+    "rows xy": (0, 0, 1),
+}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in JOINTS if kind != "slot"])
+def test_random_robots_are_mounted_from_afar(kind):
+    """Soft arms with offsets and a ball joint whose loop is open by up to half a turn about any axis, in statics and in motion."""
+    for angle in (1.5, 2.9, np.pi):
+        rng = np.random.default_rng([list(JOINTS).index(kind), int(10 * angle)])
+        robot = pl.Robot("random", gravity=rng.normal(size=3) * 3)
+        options = {"section": pl.Circle(0.015), "material": SILICONE, "points": 4}
+        one = robot.add_rod("one", offset=random_pose(rng, 0.2), length=0.4, strains=pl.Strains.kirchhoff(2), **options)
+        ball = pl.Spherical(stiffness=0.3, damping=0.02)
+        hub = robot.add_body(
+            "hub", parent=one.tip, joint=ball, offset=random_pose(rng, 0.05), inertia=random_inertia(rng)
+        )
+        hinge = pl.Revolute(rng.normal(size=3), stiffness=0.5)
+        two = robot.add_rod(
+            "two", offset=random_pose(rng, 0.2), joint=hinge, length=0.35, strains=pl.Strains.reissner(1), **options
+        )
+        first = robot.add_frame("first", hub, offset=random_pose(rng, 0.05))
+        plain = robot.compile()
+        A, B = (plain.pose(name, plain.neutral())[:3, :3] for name in ("first", "two.tip"))
+        axis = rng.normal(size=3)
+        wanted = B.T @ A @ Rotation.from_rotvec(angle * axis / np.linalg.norm(axis)).as_matrix()
+        second = robot.add_frame("second", two.at(1.0, pl.Pose(rotation=wanted, translation=rng.normal(size=3) * 0.03)))
+        robot.add_loop("loop", first, second, joint=JOINTS[kind])
+        system = robot.compile()
+        rest = pl.solve_statics(system)
+        assert rest.success, rest.message
+        motion = pl.simulate(system, 0.02)
+        assert motion.success, motion.message
+        for q in (rest.q, *motion.q):
+            assert np.abs(system.closure(q)[0]).max() < 1e-9
+            R = Rotation.from_rotvec(left(system, q, "first", "second"))
+            if kind in ("fixed", "prismatic", "rows xyz"):
+                assert R.magnitude() < 1e-8
+            if kind in AXIS:
+                np.testing.assert_allclose(R.apply(AXIS[kind]), AXIS[kind], atol=1e-8)
 
 
 # ---------------------------------------------------------------- many turns

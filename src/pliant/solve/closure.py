@@ -90,6 +90,8 @@ def midway(system: System, values: Array) -> list[str]:
             vectors[name, kind] = vectors.get((name, kind), 0.0) + e * np.cross(data[9:12], data[3:6])
         elif kind == "thread" and abs(e) > (1 - _MIDWAY) * np.pi * abs(data[16]) > 0.0:
             out.append(f"{name!r} started midway between two grooves; it went {-e:+.3g} m to one of them")
+        elif kind == "distance" and abs(e + data[15]) < _MIDWAY:
+            out.append(f"the points of {name!r} started at one place; they went apart along x of its first frame")
         elif motion is not None and UNITS[kind] == "rad" and abs(abs(e) - np.pi) < _MIDWAY:
             out.append(
                 f"{motion!r} started half a turn from where it is told to be; it turned by {-e:+.4g} rad, not the other way"

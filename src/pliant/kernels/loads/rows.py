@@ -82,6 +82,12 @@ def leaning(data, A, B):
 
 
 @routine
+def apart(d, first):
+    """d, or where both points are at the same place a little along the first axis of A, along which they part."""
+    return vscale(NEAR, first) if vdot(d, d).real < NEAR * NEAR else d
+
+
+@routine
 def row_wrench(kind, data, A, B, d):
     """Value of a row, and its wrench (M about p_B, F) on B, in world axes. Rates that have no value give zero."""
     none = vscale(0.0, d)
@@ -106,6 +112,7 @@ def row_wrench(kind, data, A, B, d):
         f = 1.0 / (k * k + s * s)
         return value, vaxpy(f * k, vcross(b2, a2), vscale(-f * s, vcross(b1, a1))), none
     if kind == DISTANCE:
+        d = apart(d, (A[0], A[3], A[6]))
         size = np.sqrt(vdot(d, d))
         return size - data[ROW_CONSTANT], none, vscale(1.0 / size, d)
     if kind == HEIGHT:
@@ -257,10 +264,12 @@ def twist_wrench(kind, data, A, B, d):
 def row_place(kind, data, A, B):
     """What the jet of a row takes from where the frames are: vectors in world axes and numbers, the same for all motions.
 
-    Of a LOG g, v, w and h(w) with its derivatives; of a SWING a, β, n and those of ``θ / sin θ``; of a TWIST or THREAD c, n, v and w; of others c, a₁, β₁, a₂, β₂.
+    Of a LOG g, v, w and h(w) with its derivatives; of a SWING a, β, n and those of ``θ / sin θ``; of a TWIST or THREAD c, n, v and w; of a DISTANCE the first axis of A; of others c, a₁, β₁, a₂, β₂.
     """
     c = mv(A, get3(data, ROW_C))
     one = 1.0 + 0.0 * c[0]
+    if kind == DISTANCE:
+        c = (A[0], A[3], A[6])
     if kind in (POINT, DISTANCE):
         return c, c, c, c, c, (one, one, one, one, one)
     if kind == LOG:
@@ -293,6 +302,7 @@ def row_jet(kind, data, place, pa, pb, turn, slide):
     if kind == POINT:
         return jshift(jdot(c, x), -data[ROW_CONSTANT])
     if kind == DISTANCE:
+        x = (apart(x[0], c), x[1], x[2], x[3], x[4], x[5])
         return jshift(jsqrt(jsquare(x)), -data[ROW_CONSTANT])
     if kind in (TWIST, THREAD):
         W, V = quaternion_jet(w, b1, turn)
