@@ -45,8 +45,8 @@ class Loop:
 
     Notes
     -----
-    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loads.loops`). Its angles count between ± half a turn
-    (springs from their rest), its spring and damper act as those of a joint of the tree.
+    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loads.loops`). It may start open by any rotation, and closes the
+    nearer way. Its angles count between ± half a turn (springs from their rest), those of a screw all turns; its spring and damper act as those of a joint of the tree.
     """
 
     a: Frame
