@@ -20,19 +20,25 @@ Array = NDArray[np.float64]
 class _Course:
     """A cubic from where a motion is to where it is told to be, with the rate that it has there and the mean rate of the step at its end."""
 
-    def __init__(self, value: Array) -> None:
-        self.data = np.zeros((6, len(value)))  # begin and end [s], values there, rates there
+    def __init__(self, value: Array, repeats: NDArray[np.bool_] | bool = False) -> None:
+        self.data = np.zeros((7, len(value)))  # begin and end [s], values and rates there, whether it was told anything
         self.data[1], self.data[2], self.data[3] = 1.0, value, value
+        self.repeats = repeats  # which values are angles that are known up to whole turns
 
-    def go(self, begin: float, end: float, value: Array) -> None:
-        """Reach a value at the end of the step from `begin` on."""
+    def go(self, begin: float, end: float, value: Array | None) -> None:
+        """Reach a value at the end of the step from `begin` on; None: stay where it was told to be last."""
         d = self.data
+        if value is None:
+            value = d[3].copy()
+        elif not d[6].any():  # an angle starts where it is, in the turn that is nearest to what is told
+            d[3] += np.where(self.repeats, 2 * np.pi * np.round((value - d[3]) / (2 * np.pi)), 0.0)
+            d[6] = 1.0
         d[2], d[4] = d[3], d[5]
         d[0], d[1], d[3] = begin, end, value
         d[5] = (d[3] - d[2]) / (end - begin)
 
     def _at(self, t: float, order: int) -> Array:
-        begin, end, x0, x1, r0, r1 = self.data
+        begin, end, x0, x1, r0, r1 = self.data[:6]
         h = end - begin
         s = (t - begin) / h
         up, rate0, rate1 = (
@@ -72,7 +78,7 @@ class Courses:
                 self._courses[name] = _Course(system.tendon_lengths(q)[0][k : k + 1])
         for name, rows in system.told_rows.items():
             if name in names:
-                self._courses[name] = _Course(system.closure(q)[0][rows])
+                self._courses[name] = _Course(system.closure(q)[0][rows], system.repeating_rows[rows])
 
     @property
     def motions(self) -> dict[str, Motion]:
@@ -95,4 +101,4 @@ class Courses:
             size = self._courses[name].data.shape[1]
             values[name] = vector(f"motion[{name!r}]", np.atleast_1d(value), (size,))
         for name, course in self._courses.items():
-            course.go(begin, end, values.get(name, course.data[3].copy()))
+            course.go(begin, end, values.get(name))

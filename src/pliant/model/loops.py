@@ -45,8 +45,8 @@ class Loop:
 
     Notes
     -----
-    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loads.loops`). Its angles count between ± half a turn
-    (springs from their rest), its spring and damper act as those of a joint of the tree.
+    The joint is a set of scalar constraints, each with a multiplier (see `kernels.loads.loops`). It may start open by any rotation, and closes the
+    nearer way. Its angles count between ± half a turn (springs from their rest), those of a screw all turns; its spring and damper act as those of a joint of the tree.
     """
 
     a: Frame
@@ -105,7 +105,7 @@ class Loop:
                 (row, *values) for row, *values in zip(rates, k.tolist(), c.tolist(), rest.tolist()) if any(values[:2])
             ]
         turned = joint.group.matrix(rest)
-        vector = [rotation_vector(i, f"rotation {x}", turned) for i, x in enumerate("xyz")]
+        vector = [rotation_vector(unit, f"rotation {x}", turned) for unit, x in zip(np.eye(3), "xyz")]
         out = [(row, float(s), 0.0, 0.0) for row, s in zip(vector, k) if s]
         return out + [(row, 0.0, float(d), 0.0) for row, d in zip(rates, c) if d]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.joints.constraints import UNITS
+from ..model.loops import closing_rows
 from ..system import System, needs_system
 from ..system.dynamics import acceleration
 from ..system.forces import closure, free_rows, independent
@@ -14,9 +16,11 @@ __all__ = [
     "consistent_velocity",
     "constrained_acceleration",
     "held",
+    "midway",
     "null_space",
     "overdriven",
     "redundant_constraints",
+    "turning_left",
 ]
 
 Array = NDArray[np.float64]
@@ -64,6 +68,42 @@ def overdriven(system: System) -> str:
     """A hint that names the prescribed motions, which leave fewer coordinates to close loops with."""
     names = ", ".join(map(repr, system.prescribed))
     return f" Prescribed motions ({names}) may over-constrain it." if names else ""
+
+
+_MIDWAY = 1e-9  # rad, or parts of a groove: two ways that are equally far
+
+
+def turning_left(system: System, values: Array) -> float:
+    """The largest angle [rad] among the values of constraints."""
+    angles = [abs(e) for e, (_name, row, _motion) in zip(values, closing_rows(system.robot)) if UNITS[row[0]] == "rad"]
+    return max(angles, default=0.0)
+
+
+def midway(system: System, values: Array) -> list[str]:
+    """What was chosen where loops could be closed in two ways that are equally far: by either half of a turn, at either of two grooves."""
+    out = []
+    vectors: dict[tuple[str, str], Array] = {}  # what is left of rotations and of swings, by loop and kind
+    for e, (name, (kind, data, _what), motion) in zip(values, closing_rows(system.robot)):
+        if kind == "log":
+            vectors[name, kind] = vectors.get((name, kind), 0.0) + e * data[6:9]
+        elif kind == "swing":
+            vectors[name, kind] = vectors.get((name, kind), 0.0) + e * np.cross(data[9:12], data[3:6])
+        elif kind == "thread" and abs(e) > (1 - _MIDWAY) * np.pi * abs(data[16]) > 0.0:
+            out.append(f"{name!r} started midway between two grooves; it went {-e:+.3g} m to one of them")
+        elif kind == "distance" and abs(e + data[15]) < _MIDWAY:
+            out.append(f"the points of {name!r} started at one place; they went apart along x of its first frame")
+        elif motion is not None and UNITS[kind] == "rad" and abs(abs(e) - np.pi) < _MIDWAY:
+            out.append(
+                f"{motion!r} started half a turn from where it is told to be; it turned by {-e:+.4g} rad, not the other way"
+            )
+    for (name, _kind), vector in vectors.items():
+        size = float(np.linalg.norm(vector))
+        if abs(size - np.pi) < _MIDWAY:
+            axis = ", ".join(f"{x + 0.0:.3g}" for x in (-vector / size).round(9))
+            out.append(
+                f"{name!r} was open by half a turn; it was closed by turning about ({axis}) of its first frame, not the other way"
+            )
+    return out
 
 
 def close(system: System, q: Array, *, told: Array | None = None, iterations: int = 100) -> tuple[Array, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..kernels import engine
 from ..system import AS_DESCRIBED, Given, System
 from ..system.forces import closure, free_rows, independent
 from .balance import ROUNDING, measure, static_tangent
-from .closure import null_space, overdriven, redundant_constraints
+from .closure import midway, null_space, overdriven, redundant_constraints, turning_left
 from .equilibrium import Equilibrium
 from .motion import MotionSet
 from .stability import Verdict, assess
@@ -69,12 +70,14 @@ class _Rows:
 def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions, moved: MotionSet) -> Equilibrium:
     """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C).
 
-    The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved.
+    The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved. What is left of a rotation is its rotation
+    vector, so a loop turns straight back, by at most a radian in each step.
     """
     rows = _Rows(system, moved, options)
     open_by, _G = rows(q)
     state = _State(q, np.zeros(len(open_by)))
-    s, step = 0.0, 1.0
+    largest = 1.0 / max(1.0, turning_left(system, open_by))
+    s, step = 0.0, largest
     total = steps = 0
     while s < 1.0:
         goal = min(1.0, s + step)
@@ -82,7 +85,7 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
         total += trial.iterations
         if trial.success:
             s, state, steps = goal, trial, steps + 1
-            step = min(1.0 - s if s < 1.0 else 1.0, 2.0 * step)
+            step = min(1.0 - s if s < 1.0 else 1.0, 2.0 * step, largest)
             continue
         step = 0.5 * min(step, 1.0 - s)
         if step < 1e-4:
@@ -102,7 +105,9 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
             multipliers=state.force[: rows.loops],
             system=system,
         )
-    return _mounted(rows, state, u, tau, options, total, steps)
+    found = _mounted(rows, state, u, tau, options, total, steps)
+    chosen = midway(system, open_by)
+    return replace(found, message="; ".join([found.message, *chosen])) if chosen else found
 
 
 def _not_mounted(rows: _Rows, state: _State, s: float, open_by: Array) -> str:

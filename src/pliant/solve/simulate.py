@@ -13,7 +13,7 @@ from ..model.validate import choice, finite, positive
 from ..system import LinearSolver, System, needs_system
 from ..system.forces import closure
 from .checkpoint import Checkpoint
-from .closure import close, consistent_velocity, overdriven
+from .closure import close, consistent_velocity, midway, overdriven
 from .crawl import Clock, Progress, Watch
 from .drive import Drive, State
 from .equilibrium import Equilibrium
@@ -207,8 +207,9 @@ def simulate(
     saving = Checkpoint(checkpoint, checkpoint_interval, progress_line)
     drive, motions = Drive(system, u, tau), MotionSet(system, motion, q, begin)
     motions.joints_at(begin, q, v, np.zeros(system.nv))
+    notes: list[str] = []
     if system.loop_rows:
-        q, v = _closed(system, q, v, motions.told_at(begin))
+        q, v, notes = _closed(system, q, v, motions.told_at(begin))
     problem = Problem(
         system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
         a=start.a[-1].copy() if going_on else None, memory=memory, control=initial_control(drive, start), breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
@@ -221,6 +222,7 @@ def simulate(
         )
     watch = Watch(system, clock, progress_line, problem.statistics, end, fixed=steps.constant is not None)
     run = Run(problem, stepper, times, functions, watch, saving)
+    run.notes += notes
     return run.loop(progress_line)
 
 
@@ -309,9 +311,14 @@ def _same_robot(other: System, system: System) -> None:
     )
 
 
-def _closed(system: System, q: Array, v: Array, told: Array | None) -> tuple[Array, Array]:
-    """Initial conditions that obey the loops."""
-    before = float(np.abs(closure(system, q, None, told)[0]).max())
+_OPEN = 1e-6  # m, rad: more than what solvers and files leave of a closed loop
+
+
+def _closed(system: System, q: Array, v: Array, told: Array | None) -> tuple[Array, Array, list[str]]:
+    """Initial conditions that obey the loops, and what to say where the start did not."""
+    values = closure(system, q, None, told)[0]
+    before = float(np.abs(values).max())
+    name = system.loop_rows[int(np.argmax(np.abs(values)))]
     q, gap = close(system, q, told=told)
     if gap > 1e-9:
         worst = system.loop_rows[int(np.argmax(np.abs(closure(system, q, None, told)[0])))]
@@ -320,4 +327,10 @@ def _closed(system: System, q: Array, v: Array, told: Array | None) -> tuple[Arr
             "the robot with solve_statics first and start from that, or check the frames of the loop."
             + overdriven(system)
         )
-    return q, consistent_velocity(system, q, v, told)
+    notes = []
+    if before > _OPEN:
+        chosen = "".join(f"; {text}" for text in midway(system, values))
+        notes = [
+            f"The start leaves loops open ({name!r} by {before:.3g}); the motion starts where the least change of its coordinates closes them{chosen}."
+        ]
+    return q, consistent_velocity(system, q, v, told), notes

@@ -27,6 +27,7 @@ from ..kernels.loads.water import Water
 from ..kernels.loads.wrenches import Wrenches
 from ..kernels.solve.fronts import Fronts
 from ..model.joints import Group
+from ..model.joints.constraints import repeating
 from ..model.links import Frame, Link, Rod
 from ..model.loops import closing_rows
 from ..model.parameters import Parameter, Parameters, parameters_of
@@ -354,6 +355,12 @@ class Core:
             if motion is not None:
                 out.setdefault(motion, []).append(k)
         return out
+
+    @cached_property
+    def repeating_rows(self) -> NDArray[np.bool_]:
+        """Which rows of loop joints are angles that are the same after a whole turn."""
+        rows = [row for _name, row, _motion in closing_rows(self._robot)]
+        return np.array([repeating(row) for row in rows], dtype=bool)
 
     @property
     def held_tendons(self) -> dict[str, int]:

@@ -10,7 +10,22 @@ from numpy.typing import NDArray
 
 from ...kernels.loads.efforts import E_KD, EFFORT_WIDTH
 from ...kernels.loads.loops import DRIVE_INPUT, JOINT_FIRST, Loops, apply_loops, closures
-from ...kernels.loads.rows import ANGLE, COUPLING, DISTANCE, HEIGHT, LOG, POINT, ROLL, ROW_WIDTH, SKATE, SPIN, TURN
+from ...kernels.loads.rows import (
+    ANGLE,
+    COUPLING,
+    DISTANCE,
+    HEIGHT,
+    LOG,
+    POINT,
+    ROLL,
+    ROW_WIDTH,
+    SKATE,
+    SPIN,
+    SWING,
+    THREAD,
+    TURN,
+    TWIST,
+)
 from ...kernels.loads.units import INPUTS
 from ...model.joints.constraints import Constraint
 from ...model.links import Frame
@@ -27,7 +42,9 @@ KINDS = {
     "point": POINT,
     "angle": ANGLE,
     "turn": TURN,
-    "thread": TURN,
+    "swing": SWING,
+    "twist": TWIST,
+    "thread": THREAD,
     "distance": DISTANCE,
     "height": HEIGHT,
     "roll": ROLL,
@@ -57,7 +74,7 @@ def about_middle(row: Constraint, law: list[float]) -> Constraint:
     """An angle that counts from the middle of where its spring is slack, so that it jumps as far from there as it can."""
     kind, data, what = row
     ends = [x for x in law[4:6] if np.isfinite(x)]
-    if kind != "turn" or not ends or not any(ends):
+    if kind not in ("turn", "twist") or not ends or not any(ends):
         return row
     data = data.copy()
     data[15] = middle = float(np.mean(ends))

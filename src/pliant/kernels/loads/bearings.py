@@ -21,7 +21,7 @@ from ..algebra.dual import dadd, dcross, dsub, get6, vdot, vscale, vsub
 from ..layout import F1, F2, I1, I2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, VE, YES
 from .law import add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench
 from .loops import JOINT_A, JOINT_B, add_gradient, column6, loop_frames, relative_motion
-from .rows import add_row_matrix, row_jet, row_wrench
+from .rows import add_row_matrix, row_jet, row_place, row_wrench
 from .units import ENERGY, FORCES, GENERALISED, MATRICES, MEMORY, TANGENT, unit
 
 
@@ -337,13 +337,15 @@ def rate_slopes(t, bearings, work, j, by_q, by_v):
     Va, Vb = get6(ra, VE), get6(rb, VE)
     eta = dsub(Vb, Va)
     none = vscale(0.0, pb)
+    kind, data = bearings.joint[j, J_KIND], bearings.coordinate[j]
+    place = row_place(kind, data, A, B)
     for c in range(by_q.shape[0]):
         da, db = column6(work.pair[1], c), column6(work.pair[0], c)
         Ra, Rb = column6(work.pair[3], c), column6(work.pair[2], c)
         dV = dsub(dadd(Rb, dcross(db, Vb)), dadd(Ra, dcross(da, Va)))
         deta, zeta = dsub(dV, dcross(da, eta)), dsub(db, da)
         turn, slide = (eta[0], none, zeta[0], deta[0], none), (eta[1], none, zeta[1], deta[1], none)
-        by_q[c] = row_jet(bearings.joint[j, J_KIND], bearings.coordinate[j], A, B, pa, pb, turn, slide)[4]
+        by_q[c] = row_jet(kind, data, place, pa, pb, turn, slide)[4]
 
 
 @routine

@@ -58,7 +58,7 @@ from ..layout import (
 from .efforts import E_GAIN, effort_energy, effort_law
 from .law import acceleration_columns, add_cross_terms, clear_laws, pair_columns, subtract_pair, subtract_wrench
 from .owing import at_origin, owe_offset, owe_pose, pair_owes
-from .rows import COUPLING, ROW_CONSTANT, ROW_SLOPE, TURN, add_row_matrix, is_rate, row_jet, row_wrench, wrapped
+from .rows import COUPLING, ROW_CONSTANT, add_row_matrix, is_rate, repeats, row_jet, row_place, row_wrench, wrapped
 from .units import CLOSURE, DRIFT, ENERGY, FORCES, GENERALISED, INPUTS, MATRICES, TANGENT, VALUES, unit
 
 
@@ -287,11 +287,11 @@ def closure(t, work, loops, wanted, q, v, G):
         turn, slide = (eta[0], rate[0], none, none, none), (eta[1], rate[1], none, none, none)
         for r in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
             kind, data = loops.row[r, ROW_KIND], loops.data[r]
-            jet = row_jet(kind, data, A, B, pa, pb, turn, slide)
+            jet = row_jet(kind, data, row_place(kind, data, A, B), pa, pb, turn, slide)
             for c in range(3):
                 work.closure[r, c] = jet[c] - work.told[r, c]
             work.closure[r, 3] = 1.0 if is_rate(kind) else 0.0
-            if kind == TURN and data[ROW_SLOPE] == 1.0:  # an angle, which may be told to turn on and on
+            if repeats(kind, data):  # an angle, which may be told to turn on and on
                 work.closure[r, 0] = wrapped(work.closure[r, 0])
             if wanted:
                 for c in range(G.shape[1]):
@@ -330,6 +330,14 @@ def column6(M, c):
 
 
 @routine
+def put_column6(M, c, x):
+    """Write a twist into a column of a (6, n) matrix."""
+    for i in range(3):
+        M[i, c] = x[0][i]
+        M[3 + i, c] = x[1][i]
+
+
+@routine
 def drift(t, work, loops, cq, cv, rate, value, out):
     """out (rows, nv) = derivatives of ë + rate · ė + value · e, weighted cq ∂/∂q + cv ∂/∂v, at the accelerations of the forward pass.
 
@@ -354,10 +362,19 @@ def drift(t, work, loops, cq, cv, rate, value, out):
             dV = dsub(dVb, dVa)
             deta = dsub(dV, dcross(da, eta))
             deta1 = dsub(dsub(dAb, dAa), daxpy(1.0, dcross(dVa, eta), daxpy(1.0, dcross(Va, dV), dcross(da, eta1))))
-            zeta = dsub(db, da)
-            turn, slide = (eta[0], eta1[0], zeta[0], deta[0], deta1[0]), (eta[1], eta1[1], zeta[1], deta[1], deta1[1])
-            for r in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
-                jet = row_jet(loops.row[r, ROW_KIND], loops.data[r], A, B, pa, pb, turn, slide)
+            put_column6(work.pair[0], c, dsub(db, da))  # the columns have been read
+            put_column6(work.pair[1], c, deta)
+            put_column6(work.pair[2], c, deta1)
+        for r in range(loops.joint[k, JOINT_FIRST], loops.joint[k, JOINT_END]):
+            kind, data = loops.row[r, ROW_KIND], loops.data[r]
+            place = row_place(kind, data, A, B)
+            for c in range(out.shape[1]):
+                zeta, deta, deta1 = column6(work.pair[0], c), column6(work.pair[1], c), column6(work.pair[2], c)
+                turn, slide = (
+                    (eta[0], eta1[0], zeta[0], deta[0], deta1[0]),
+                    (eta[1], eta1[1], zeta[1], deta[1], deta1[1]),
+                )
+                jet = row_jet(kind, data, place, pa, pb, turn, slide)
                 out[r, c] = jet[5] + rate * jet[4] + value * jet[3]
     for r in range(loops.row.shape[0]):
         if loops.row[r, ROW_KIND] == COUPLING:

@@ -23,11 +23,13 @@ __all__ = [
     "offsets",
     "point",
     "positions",
+    "repeating",
     "rolling",
     "rotation_vector",
     "rotations",
     "skating",
     "spin",
+    "swing",
     "thread",
     "tilts",
     "turning",
@@ -40,6 +42,8 @@ UNITS = {
     "point": "m",
     "angle": "rad",
     "turn": "rad",
+    "swing": "rad",
+    "twist": "rad",
     "thread": "m",
     "distance": "m",
     "height": "m",
@@ -78,34 +82,44 @@ def angle(first: Array, second: Array, what: str) -> Constraint:
     return "angle", _row(None, first, second, constant=float(first @ second)), what
 
 
-def turning(axis: Array, what: str) -> Constraint:
-    """The angle about an axis that keeps its direction."""
-    first, second = _normals(axis)
-    return "turn", _row(None, first, first, second, first, slope=1.0), what
+def turning(axis: Array, what: str, pitch: float = 0.0) -> Constraint:
+    """The angle about an axis that keeps its direction, between ± half a turn; with a pitch [m] the displacement along it tells how many whole turns there are."""
+    along = axis * (2 * np.pi / pitch) if pitch else None
+    return "twist", _row(along, axis, slope=1.0 if pitch else 0.0), what
+
+
+def repeating(row: Constraint) -> bool:
+    """Whether it is an angle that is the same after a whole turn."""
+    kind, data, _what = row
+    return kind == "turn" or (kind == "twist" and data[16] == 0.0)
 
 
 def direction(axis: Array, carried: Array, what: str) -> Constraint:
     """The angle about an axis of the first frame by which an axis of the second has turned."""
     first = _normal_part(carried, axis)
-    return "turn", _row(None, first, carried, np.cross(axis, first), carried, slope=1.0), what
+    return "turn", _row(None, first, carried, np.cross(axis, first), carried), what
 
 
 def counter_direction(axis: Array, fixed: Array, what: str) -> Constraint:
     """The angle about an axis of the second frame by which it has turned against an axis of the first."""
     first = _normal_part(fixed, axis)
-    return "turn", _row(None, fixed, first, fixed, -np.cross(axis, first), slope=1.0), what
+    return "turn", _row(None, fixed, first, fixed, -np.cross(axis, first)), what
 
 
 def thread(axis: Array, pitch: float) -> Constraint:
-    """The displacement along an axis is `pitch` [m] for each turn about it."""
-    first, second = _normals(axis)
-    return "thread", _row(axis, first, first, second, first, slope=-pitch / (2 * np.pi)), "lead"
+    """The displacement along an axis is `pitch` [m] for each turn about it; from the nearest groove."""
+    return "thread", _row(axis, axis, slope=-pitch / (2 * np.pi)), "lead"
 
 
-def rotation_vector(part: int, what: str, rest: Array | None = None) -> Constraint:
+def rotation_vector(part: Array, what: str, rest: Array | None = None) -> Constraint:
     """A component of the rotation vector from `rest` (3, 3), or the axes of the first frame, to the second."""
     x, y, z = np.eye(3) if rest is None else rest.T
-    return "log", _row(x, y, None, z, slope=float(part)), what
+    return "log", _row(x, y, part, z), what
+
+
+def swing(axis: Array, away: Array, what: str) -> Constraint:
+    """The angle by which an axis of the second frame has swung from where it is in the first, the part of it towards the direction `away` normal to it."""
+    return "swing", _row(_normals(axis)[0], away, axis, axis), what
 
 
 def spin(axis: Array, what: str) -> Constraint:
@@ -140,16 +154,22 @@ def positions() -> list[Constraint]:
     return [point(axis, f"position {name}") for axis, name in zip(np.eye(3), "xyz")]
 
 
-def rotations() -> list[Constraint]:
-    """The axes are parallel."""
-    x, y, z = np.eye(3)
-    return [angle(x, y, "rotation z"), angle(y, z, "rotation x"), angle(z, x, "rotation y")]
+def rotations(axes: str = "zxy") -> list[Constraint]:
+    """No turning about some axes of the first frame.
+
+    All three are the rotation vector back to the first frame; two say that the third axis is parallel.
+    """
+    unit = dict(zip("xyz", np.eye(3)))
+    if len(axes) == 2:
+        (third,) = set("xyz") - set(axes)
+        return [swing(unit[third], np.cross(unit[third], unit[x]), f"rotation {x}") for x in axes]
+    return [rotation_vector(-unit[x], f"rotation {x}") for x in axes]
 
 
 def tilts(axis: Array) -> list[Constraint]:
-    """An axis is parallel in both frames."""
+    """An axis is parallel in both frames, and points the same way."""
     first, second = _normals(axis)
-    return [angle(first, axis, "tilt 1"), angle(second, axis, "tilt 2")]
+    return [swing(axis, first, "tilt 1"), swing(axis, second, "tilt 2")]
 
 
 def offsets(axis: Array) -> list[Constraint]:

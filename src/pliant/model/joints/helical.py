@@ -51,5 +51,5 @@ class Helical(Joint):
         return [*tilts(axis), *offsets(axis), thread(axis, self.pitch)]
 
     def coordinates(self) -> list[Constraint]:
-        """The angle, between ± half a turn."""
-        return [turning(self.screws[0][:3], "angle")]
+        """The angle, with all whole turns that the displacement tells."""
+        return [turning(self.screws[0][:3], "angle", self.pitch)]

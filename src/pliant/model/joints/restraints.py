@@ -48,8 +48,8 @@ class Rows(Restraint):
     position : str
         Along which axes of the first frame the origins stay together: letters out of ``"xyz"``.
     rotation : str
-        About which axes the frames do not turn: letters out of ``"xyz"``. Two of them keep the third axis parallel only for small
-        angles; use `Revolute` or `Cylindrical` for large ones.
+        About which axes the frames do not turn: letters out of ``"xyz"``. Two of them keep the third axis parallel; one says that the rotation vector
+        has no component along its axis, for rotations of less than half a turn (there it changes its sign, and that of its multiplier).
 
     Examples
     --------
@@ -73,8 +73,8 @@ class Rows(Restraint):
 
     def constraints(self) -> list[Constraint]:
         """Those of the letters."""
-        rows = {row[2]: row for row in [*positions(), *rotations()]}
-        return [rows[f"position {x}"] for x in self.position] + [rows[f"rotation {x}"] for x in self.rotation]
+        rows = dict(zip("xyz", positions()))
+        return [rows[x] for x in self.position] + rotations(self.rotation)
 
 
 @dataclass(frozen=True, repr=False)
