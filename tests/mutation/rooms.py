@@ -143,7 +143,7 @@ ROOMS: dict[str, Room] = {
         files("kinematics", "dynamics", "answers", "refusals_model"),
         {
             "contacts.py": files("contacts", "contact_physics"),
-            "gas.py": files("gas"),
+            "gas.py": files("gas", "answers"),
             "magnetics.py": files("magnetics"),
             "reactions.py": files("reactions"),
             "laws.py": files("laws", "law_answers"),
@@ -173,6 +173,7 @@ ROOMS: dict[str, Room] = {
             "families/wrenches.py": files("wrenches", "wrench_physics"),
             "families/efforts.py": files("actuation_physics"),
             "families/user.py": files("user_loads"),
+            "places.py": files("wrenches", "wrench_physics", "streams", "body_contact", "tendons", "magnetics"),
             "touching.py": files("contacts", "body_contact", "collisions"),
             "surfaces.py": files("surfaces", "body_contact"),
             "elimination.py": files("articulated"),

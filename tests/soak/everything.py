@@ -1,6 +1,6 @@
 """Random robots with parts of many families at once: what `parts` draws one or two of, these have side by side.
 
-Seeds from `EVERYTHING` on. Sizes and moduli are drawn over fewer decades than in `parts`, so that what these robots do can be compared to many digits. Every
+Seeds from `EVERYTHING` on; `robot_of` knows both kinds. Sizes and moduli are drawn over fewer decades than in `parts`, so that what these robots do can be compared to many digits. Every
 family stands with its own probability; `FAMILIES` says which. A seed names a robot as long as this file and `parts` stay.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
-from parts import JOINTS, Maker, decades
+from parts import JOINTS, Maker, decades, random_robot
 
-EVERYTHING = 2_000_000  # from this seed on `robot_of` draws from here
+EVERYTHING = 2_000_000
 
 LAWS = (
     lambda E, M, L: pl.Polynomial(bending=(0.05 * L**2, 0.01 * L**4)),
@@ -319,3 +319,8 @@ class Whole(Maker):
                 if name in ("pulled", "elastic", "held", "wrench", "gas", "strung") and self.chance(often):
                     add(self, f"{name} too")
         return self.robot
+
+
+def robot_of(seed: int) -> pl.Robot:
+    """The robot of a seed, of either generator."""
+    return random_robot(seed) if seed < EVERYTHING else Whole(seed).make()

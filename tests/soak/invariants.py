@@ -138,24 +138,16 @@ def _gradient(system: pl.System, other: Twin, ours: Any, theirs: Any, rng: np.ra
     s = system.internal.scale
     w = [rng.normal(size=(len(ours.t), system.nv)) / s for _ in range(2)]
     zero = np.zeros((len(ours.t), system.nu))
-    W = [_covector(other, x, "v") for x in w]
+    W = [other.covector_to(x) for x in w]
     try:
         back, there = ours.pull(w[0], w[1], zero), theirs.pull(W[0], W[1], np.zeros((len(ours.t), other.system.nu)))
     except ValueError:
         return
     for name, mine, its, kind in (("inputs", back.u, there.u, "u"), ("start", back.start, there.start, "v"), ("velocity", back.velocity, there.velocity, "v")):  # fmt: skip
-        mine, its = np.asarray(mine), np.asarray(its)
-        places = {"u": other.u, "v": other.v}[kind]
-        its = its[..., places] * other.factor(kind, len(places))
+        mine, its = np.asarray(mine), other.covector_back(kind, np.asarray(its))
         scale = s if kind == "v" else 1.0
         size = float(np.abs(mine * scale).max(initial=1e-9))
         _close(f"the gradient by {name}", mine * scale, its * scale, size, 1e3 * tolerance)
-
-
-def _covector(other: Twin, w: np.ndarray, kind: str) -> np.ndarray:
-    out = np.zeros((len(w), other.system.nv))
-    out[:, other.v] = w / other.factor(kind, len(other.v))
-    return out
 
 
 def constant_steps(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
@@ -175,21 +167,32 @@ def constant_steps(system: pl.System, other: Twin, seed: int, tolerance: float) 
 
 
 def motion(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
-    """A twentieth of a second with error control."""
+    """A twentieth of a second with error control; where decisions of steps depend on rounding, as far apart as if the start were rounded."""
     u = solver_inputs(system, seed)
     times = np.linspace(0.0, 0.05, 6)
-    runs = [
-        pl.simulate(x, 0.05, u=y, output=times, max_wall_time=WALL) for x, y in ((system, u), (other.system, other.to("u", u)))
-    ]
-    if not all(run.success for run in runs):
-        said = [run.message for run in runs]
-        slow = any("wall" in text for text in said)
-        need(slow or runs[0].success == runs[1].success, f"simulate says {said[0]!r}, for the twin {said[1]!r}")
-        return
     s = system.internal.scale
-    rows = other.back("q", runs[1].q)
-    miss = float(max(np.abs(system.difference(a, b) / s).max() for a, b in zip(runs[0].q, rows)))
-    need(miss <= tolerance, f"a motion differs by {miss:.1e}")
+
+    def go(x: pl.System, inputs: Any, start: Any = None) -> pl.Result:
+        return pl.simulate(x, 0.05, u=inputs, start=start, output=times, max_wall_time=WALL)
+
+    ours, theirs = go(system, u), go(other.system, other.to("u", u))
+    if not (ours.success and theirs.success):
+        said = [run.message for run in (ours, theirs)]
+        slow = any("wall" in text for text in said)
+        need(slow or ours.success == theirs.success, f"simulate says {said[0]!r}, for the twin {said[1]!r}")
+        return
+
+    def away(rows: Any) -> float:
+        return float(max(np.abs(system.difference(a, b) / s).max() for a, b in zip(ours.q, rows)))
+
+    miss = away(other.back("q", theirs.q))
+    if miss <= tolerance:
+        return
+    rng, near = np.random.default_rng(seed + 15), 0.0
+    for _ in range(3):
+        nudged = go(system, u, system.integrate(system.neutral(), 1e-13 * s * rng.normal(size=system.nv) * ~system.known))
+        near = max(near, away(nudged.q) if nudged.success else np.inf)
+    need(miss <= 30 * near, f"a motion differs by {miss:.1e}, and by {near:.1e} if the start is rounded")
 
 
 QUESTIONS: dict[str, Callable[[pl.System, Twin, int, float], None]] = {
@@ -218,8 +221,8 @@ def order_of_parts(system: pl.System, seed: int) -> None:
 
 
 def names_of_parts(system: pl.System, seed: int) -> None:
-    """The same parts by other names: to the bit."""
-    _ask(system, renamed(system, np.random.default_rng(seed + 12)), seed, dict.fromkeys(EXACT, 0.0))
+    """The same parts by other names: but for how memory is aligned, the same numbers."""
+    _ask(system, renamed(system, np.random.default_rng(seed + 12)), seed, {**dict.fromkeys(EXACT, 1e-12), "equilibrium": 1e-10, "motion": 1e-9})
 
 
 def idle_parts(system: pl.System, seed: int) -> None:
@@ -244,6 +247,63 @@ def unit_of_length(system: pl.System, seed: int) -> None:
     _ask(system, other, seed, {"forces": 1e-11, "equilibrium": 1e-6, "steps": 1e-8, "constant steps": 1e-6, "motion": 1e-5})
 
 
+def time_shift(system: pl.System, seed: int) -> None:
+    """Everything begins later: inputs over time, outputs and steps."""
+    u, begin = solver_inputs(system, seed), 3.0
+    if not system.nu:
+        return
+
+    def over(t0: float) -> Any:
+        return lambda t: u * (1.0 + 0.3 * np.sin(20.0 * (t - t0)))
+
+    times = np.linspace(0.0, 0.03, 4)
+    runs = [pl.simulate(system, 0.03, u=over(t0), t0=t0, output=times + t0, max_wall_time=WALL) for t0 in (0.0, begin)]
+    if all(run.success for run in runs):
+        s = system.internal.scale
+        miss = float(max(np.abs(system.difference(a, b) / s).max() for a, b in zip(runs[0].q, runs[1].q)))
+        need(miss <= 1e-2, f"a motion that begins {begin} s later differs by {miss:.1e}")
+    U = np.tile(u, (4, 1))
+    try:
+        one, two = (pl.rollout(system, U, step=1e-3, t0=t0) for t0 in (0.0, begin))
+    except pl.RolloutError:
+        return
+    miss = float(max(np.abs(system.difference(a, b) / system.internal.scale).max() for a, b in zip(one.q, two.q)))
+    need(miss <= 1e-9, f"a rollout that begins {begin} s later differs by {miss:.1e}")
+
+
+def same_bits(system: pl.System, seed: int) -> None:
+    """A rollout, a stepper, a stepper that was saved and restored, and an item of a batch: to the last bit."""
+    U = np.tile(solver_inputs(system, seed), (6, 1)) * np.linspace(0.5, 1.0, 6)[:, None]
+    try:
+        run = pl.rollout(system, U, step=1e-3)
+    except pl.RolloutError:
+        return
+    sim = pl.Stepper(system, step=1e-3, record=True)
+    for k, u in enumerate(U):
+        if k == 2:
+            saved = sim.save()
+            sim.step(0.5 * u)
+            sim.restore(saved)
+        sim.step(u)
+    need(np.array_equal(sim.q, run.q[-1]) and np.array_equal(sim.v, run.v[-1]), "a stepper is not the rollout, to the bit")
+    found = pl.batch(system, threads=2).rollouts(np.stack([U, 0.5 * U]), step=1e-3)
+    need(np.array_equal(found["q"][0], run.q), "an item of a batch is not the rollout, to the bit")
+
+
+def rest_stays(system: pl.System, seed: int) -> None:
+    """A stable equilibrium is where a motion stays that begins there, in steps of all sizes."""
+    u = solver_inputs(system, seed)
+    rest = pl.solve_statics(system, u)
+    if not rest.success or rest.stability != "stable":
+        return
+    s = system.internal.scale
+    run = pl.simulate(system, 0.1, u=u, start=rest, max_wall_time=WALL)
+    need(run.success or "wall" in run.message, f"a motion from rest ends: {run.message}")
+    away = float(max(np.abs(system.difference(rest.q, q) / s).max() for q in run.q))
+    need(away <= 1e-3, f"a motion from a stable equilibrium leaves it by {away:.1e}")
+
+
+ALONE = (time_shift, same_bits, rest_stays)
 INVARIANTS: dict[str, Callable[[pl.System, int], None]] = {
-    check.__name__: check for check in (order_of_parts, names_of_parts, idle_parts, turned_world, unit_of_length)
+    check.__name__: check for check in (order_of_parts, names_of_parts, idle_parts, turned_world, unit_of_length, *ALONE)
 }

@@ -65,6 +65,18 @@ class Twin:
         value = self._field(np.asarray(value), self.turn.T) if kind == "u" else np.asarray(value)
         return value[..., places] / self.factor(kind, len(places))
 
+    def covector_to(self, w: Array) -> Array:
+        """Weights on velocities (or small motions) of the first as those of this system."""
+        out = np.zeros((*w.shape[:-1], self.system.nv))
+        out[..., self.v] = w / self.factor("v", len(self.v))
+        return out
+
+    def covector_back(self, kind: str, g: Array) -> Array:
+        """A gradient by v or u of this system as that of the first."""
+        places = {"v": self.v, "u": self.u}[kind]
+        g = self._field(g, self.turn.T) if kind == "u" else g
+        return g[..., places] * self.factor(kind, len(places))
+
     def _field(self, u: Array, R: Array) -> Array:
         """Inputs with those of the uniform field turned, which are in world axes."""
         if "field_x" not in self.system.input_names:
