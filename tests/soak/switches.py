@@ -84,11 +84,24 @@ def beside(system: pl.System, switch: Switch, seed: int) -> Iterator[tuple[float
         return
 
 
+def _elastic_change(system: pl.System, q: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """How elastic forces that are no load change along d: laws of rods are loads, which stand for what is not constant."""
+    out = system.elastic_tangent(q) @ d
+    inner = system.internal
+    for link in system.robot.links:
+        if link.is_rod and link.content.law:
+            own = system.v_slice(link.name)
+            for i in range(own.start + link.joint.nv, own.stop):
+                row = slice(int(inner.start[i]), int(inner.start[i + 1]))
+                out[i] = inner.stiffness[row] @ d[inner.column[row]]
+    return out
+
+
 def tangents_beside_switches(system: pl.System, seed: int) -> None:
     """∂r/∂q, ∂r/∂v and ∂r/∂a along a direction against the complex step, on both sides of every switch, and at an ordinary state."""
     robot = system.robot
-    if robot.user_loads or any(link.is_rod and link.content.law for link in robot.links):
-        return  # a function of the user knows no complex numbers; laws have a check of their own
+    if robot.user_loads:
+        return  # a function of the user knows no complex numbers
     q0, v, a, u = state(system, seed)
     rng, s = np.random.default_rng(seed), system.internal.scale
     rows = rng.normal(size=len(system.loop_rows))
@@ -101,7 +114,7 @@ def tangents_beside_switches(system: pl.System, seed: int) -> None:
     for name, side, q in places:
         if not np.all(np.isfinite(system.elastic_forces(q))):
             continue  # a rod of rubber that is turned inside out
-        inner = (system.elastic_tangent(q) @ d, system.damping_matrix() @ d, 0.0 * d)
+        inner = (_elastic_change(system, q, d), system.damping_matrix() @ d, 0.0 * d)
         moves = ((moved(system, q, 1j * h * d), v, a), (q, v + 1j * h * d, a), (q, v, a + 1j * h * d))
         for k, weights in enumerate(np.eye(3)):
             exact = complex_forces(system, *moves[k], u, rows).imag / h + inner[k]
@@ -153,7 +166,44 @@ def gradients_beside_switches(system: pl.System, seed: int) -> None:
     need(not found, "; ".join(found[:4]))
 
 
+TURNS = (2.0, 2.8, np.pi - 1e-6, np.pi, np.pi + 1e-6)  # rad
+
+
+def branches_of_loops(_system: pl.System, seed: int) -> None:
+    """A loop joint that is turned about an axis that it holds is open, up to half a turn and beyond; closing it does not end upside down."""
+    rng = np.random.default_rng(seed + 21)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    joint, free = [
+        (pl.Fixed(), None), (pl.Prismatic(axis), None), (pl.Revolute(axis), axis), (pl.Cylindrical(axis), axis), (pl.Planar(axis), axis),
+    ][int(rng.integers(5))]  # fmt: skip
+    across = np.eye(3)[int(rng.integers(3))] if rng.random() < 0.5 else rng.normal(size=3)
+    if free is not None:
+        across = across - (across @ free) * free
+    robot = pl.Robot("loose", gravity=(0, 0, 0))
+    body = robot.add_body("body", joint=pl.Free(), shape=pl.Box(0.1, 0.2, 0.3), mass=1.0)
+    robot.add_loop("weld", "world", body, joint=joint)
+    system = robot.compile()
+    found = []
+    for turn in TURNS:
+        q = system.configuration({"body": pl.rotate(across, turn)})
+        gap = float(np.abs(system.closure(q)[0]).max())
+        if gap < 0.5:
+            found.append(f"{joint!r} turned by {turn:.7g} rad is open by {gap:.1e} only")
+    try:
+        run = pl.simulate(system, 1e-2, start=system.configuration({"body": pl.rotate(across, 2.0)}))
+    except ValueError:
+        run = None  # refused, with a reason
+    if run is not None and run.success:
+        R = system.pose("body", run.q[-1])[:3, :3]
+        left = R if free is None else R @ free - free  # what must not have turned
+        away = np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1)) if free is None else float(np.linalg.norm(left))
+        if away > 0.5:
+            found.append(f"{joint!r} from 2.0 rad is closed {away:.2f} away from its zero")
+    need(not found, "; ".join(found[:2]))
+
+
 SWITCHES: dict[str, Callable[[pl.System, int], None]] = {
-    check.__name__: check for check in (tangents_beside_switches, gradients_beside_switches)
+    check.__name__: check for check in (tangents_beside_switches, gradients_beside_switches, branches_of_loops)
 }
 __all__ = ["SWITCHES", "Finding", "beside", "switches"]
