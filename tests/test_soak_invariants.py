@@ -42,7 +42,9 @@ def test_long_runs(run: Callable[[int], list[str]]) -> None:
     assert run(5000) == []
 
 
-KNOWN = pytest.mark.xfail(strict=True, raises=(Finding, AssertionError), reason="known, see the changelog when it is mended")
+KNOWN = pytest.mark.xfail(
+    strict=True, raises=(Finding, AssertionError), reason="known, see the changelog when it is mended"
+)
 
 
 @KNOWN

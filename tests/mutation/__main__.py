@@ -18,11 +18,21 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from mutants import draw
+from mutants import Mutant, draw, mutants
 from rooms import ROOMS
 
 HERE = Path(__file__).resolve().parents[2]
-COPIED = ("src", "tests", "examples", "docs", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+COPIED = (
+    "src",
+    "tests",
+    "examples",
+    "docs",
+    "benchmarks",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+)
 
 
 def copied(tree: Path) -> None:
@@ -68,6 +78,15 @@ def summary(outcomes: list[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
+def again(outcome: dict[str, object], sources: dict[str, str]) -> tuple[str, str, Mutant] | None:
+    """The mutant of an outcome, if its file still has it."""
+    room = ROOMS[str(outcome["room"])]
+    path = str(Path(str(outcome["path"])).relative_to(Path("src/pliant") / room.folder))
+    same = [m for m in mutants(sources[path]) if (m.kind, m.new, m.diff(sources[path])) == (outcome["kind"], outcome["new"], outcome["diff"])]  # fmt: skip
+    near = sorted(same, key=lambda m: (abs(m.begin[0] - int(str(outcome["line"]))), m.begin[1] != outcome["column"]))
+    return (str(outcome["room"]), path, near[0]) if near else None
+
+
 def main() -> int:
     """Run the mutants; the exit code is that of the tool, not of the tests."""
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__)
@@ -75,6 +94,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rooms", default=",".join(ROOMS), help="names, with commas between them")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for the tests of a mutant")
+    parser.add_argument("--again", action="store_true", help="only those that survived before: do they still?")
     parser.add_argument("--show", action="store_true", help="show the mutants, run none")
     parser.add_argument("--output", type=Path, default=Path("build/mutants"))
     options = parser.parse_args()
@@ -89,15 +109,22 @@ def main() -> int:
         }
         for name in names
     }
-    chosen = list(draw(sources, options.mutants, options.seed))
+    log = options.output / "outcomes.jsonl"
+    outcomes = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    if options.again:
+        left = [one for one in outcomes if one["outcome"] != "failed" and one["room"] in names]
+        outcomes = [one for one in outcomes if one not in left]
+        chosen = [found for one in left if (found := again(one, sources[one["room"]])) is not None]
+        options.output.mkdir(parents=True, exist_ok=True)
+        log.write_text("".join(json.dumps(one) + "\n" for one in outcomes))
+    else:
+        chosen = list(draw(sources, options.mutants, options.seed))
     if options.show:
         for room, path, mutant in chosen:
             print(f"{room}/{path}:{mutant.begin[0]} {mutant.kind}\n{mutant.diff(sources[room][path])}")
         return 0
     tree = options.output.resolve() / "tree"
-    log = options.output / "outcomes.jsonl"
     copied(tree)
-    outcomes = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     done = {(one["path"], one["line"], one["column"], one["new"]) for one in outcomes}
     sound: dict[tuple[str, ...], bool] = {}  # whether the tests pass without a mutant
     for room, path, mutant in chosen:
@@ -105,12 +132,15 @@ def main() -> int:
         place = str(target.relative_to(tree))
         if (place, *mutant.begin, mutant.new) in done:
             continue
-        tests, source = ROOMS[room].tests_of(path), sources[room][path]
+        tests, source = ROOMS[room].tests_of(path, sources[room][path]), sources[room][path]
         if tuple(tests) not in sound:
             outcome, said, seconds = run(tree, tests, ROOMS[room].interpreted, options.limit)
             sound[tuple(tests)] = outcome == "passed"
             if outcome != "passed":
-                print(f"{place}: its tests end with {outcome!r} after {seconds:.0f} s without a mutant: {said}", flush=True)
+                print(
+                    f"{place}: its tests end with {outcome!r} after {seconds:.0f} s without a mutant: {said}",
+                    flush=True,
+                )
         if not sound[tuple(tests)]:
             continue
         target.write_text(mutant.apply(source), encoding="utf-8")

@@ -3,13 +3,41 @@
 Kernels are run as plain Python (``NUMBA_DISABLE_JIT=1``): a mutant of one would have most of the engine compiled again, minutes against
 seconds. So the tests of kernels are those that are quick without compilation. The other rooms run on compiled kernels, which a mutant of them does not touch.
 
-Tests are files of ``tests``, or ``file::test``; they run in this order, until one fails.
+Tests are files of ``tests``, or ``file::test``; they run in this order, until one fails. Beside those that are named here, a mutant of Python is tried by the files
+that speak most of what its file defines.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+SLOW = ("test_examples.py", "test_docs.py", "test_soak.py", "test_soak_invariants.py", "test_native.py", "test_architecture.py", "test_typing.py")  # fmt: skip
+MENTIONING = 3  # files of tests that are added at most
+
+
+@cache
+def _words(path: Path) -> frozenset[str]:
+    """Names that a file of tests has in its code or text."""
+    return frozenset(re.findall(r"[A-Za-z_]\w+", path.read_text(encoding="utf-8")))
+
+
+def mentioning(source: str) -> list[str]:
+    """The files of tests that mention most of the names that a source defines; names that all use count little."""
+    nodes = [x for x in ast.walk(ast.parse(source)) if isinstance(x, (ast.FunctionDef, ast.ClassDef))]
+    names = {node.name for node in nodes if not node.name.startswith("_")}
+    score: dict[str, float] = {}
+    files = [path for path in sorted(TESTS.glob("test_*.py")) if path.name not in SLOW]
+    for name in names:
+        users = [path.name for path in files if name in _words(path)]
+        for user in users:
+            score[user] = score.get(user, 0.0) + 1.0 / len(users)
+    return sorted(score, key=lambda user: -score[user])[:MENTIONING]
 
 
 @dataclass(frozen=True)
@@ -33,10 +61,11 @@ class Room:
     tests: tuple[str, ...]
     near: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def tests_of(self, path: str) -> list[str]:
-        """The tests of a file, by its path below the folder."""
+    def tests_of(self, path: str, source: str) -> list[str]:
+        """The tests of a file, by its path below the folder and its text."""
         first = [test for pattern, tests in self.near.items() if fnmatch(path, pattern) for test in tests]
-        return list(dict.fromkeys([*first, *self.tests]))
+        more = [] if self.interpreted else mentioning(source)
+        return list(dict.fromkeys([*first, *more, *self.tests]))
 
 
 def files(*names: str) -> tuple[str, ...]:
@@ -76,16 +105,24 @@ ROOMS: dict[str, Room] = {
         {
             "cables.py": files("tendons"),
             "tendons.py": files("tendons"),
-            "contact*.py": files("contacts", "body_contact::test_tangents_by_complex_step", "body_contact::test_tangents_with_surfaces"),
+            "contact*.py": files(
+                "contacts", "body_contact::test_tangents_by_complex_step", "body_contact::test_tangents_with_surfaces"
+            ),
             "together.py": files("contacts", "body_contact"),
-            "edges.py": files("body_contact::test_tangents_by_complex_step", "body_contact::test_crossed_beams_rest_on_their_edges"),
+            "edges.py": files(
+                "body_contact::test_tangents_by_complex_step", "body_contact::test_crossed_beams_rest_on_their_edges"
+            ),
             "ellipsoids.py": files("shapes", "surfaces", "contacts"),
             "meshes.py": files("surfaces", "shapes", "contacts"),
             "shapes.py": files("contacts", "shapes"),
             "surfaces.py": files("surfaces", "contacts"),
-            "bearings.py": files("bearings::test_derivatives_are_exact", "bearings::test_springs_of_any_characteristic"),
+            "bearings.py": files(
+                "bearings::test_derivatives_are_exact", "bearings::test_springs_of_any_characteristic"
+            ),
             "bristles.py": files("bearings::test_derivatives_are_exact", "contacts"),
-            "loops.py": files("loop_joints::test_forces_have_exact_derivatives", "loops::test_values_rates_and_accelerations"),
+            "loops.py": files(
+                "loop_joints::test_forces_have_exact_derivatives", "loops::test_values_rates_and_accelerations"
+            ),
             "rows.py": files("loops", "loop_joints::test_rates_accelerations_and_their_derivatives"),
             "gas.py": files("gas::test_derivatives_by_complex_step", "gas::test_boyles_law_in_statics"),
             "magnets.py": files("magnetics"),
@@ -108,7 +145,9 @@ ROOMS: dict[str, Room] = {
             "factors.py": files("articulated"),
             "statics.py": files("loops::test_mounting_from_an_open_configuration"),
             "linearised.py": files("loops::test_modes_and_linearisation_of_a_loop"),
-            "constraints.py": files("loops::test_projected_velocities", "loops::test_a_cable_of_prescribed_length_in_a_loop"),
+            "constraints.py": files(
+                "loops::test_projected_velocities", "loops::test_a_cable_of_prescribed_length_in_a_loop"
+            ),
         },
     ),
     "reverse": Room("kernels/reverse", True, files("table_gradient"), {}),

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from parts import JOINTS, Maker, decades, random_robot
 
 import pliant as pl
-from parts import JOINTS, Maker, decades, random_robot
 
 EVERYTHING = 2_000_000
 
@@ -177,7 +177,9 @@ class Whole(Maker):
                 self.robot.add_motor(name, link, dof=link.joint.nv - 1)
 
     def prescribed(self, name: str) -> None:
-        free = [link for link in self.turning() if not any(motor.link == link.name for motor in self.robot.motors.values())]
+        free = [
+            link for link in self.turning() if not any(motor.link == link.name for motor in self.robot.motors.values())
+        ]
         if len(free) > 1:
             self.robot.add_motion(name, free[-1])
 
@@ -264,7 +266,9 @@ class Whole(Maker):
             self.robot.add_hydrodynamics(link, effect)
         stream = self.pick([None, "wave", "profile", "gust"])
         if stream == "wave":
-            self.robot.add_load(name, pl.Wave(amplitude=0.05 * self.size, length=5 * self.size, direction=rng.normal(size=3)))
+            self.robot.add_load(
+                name, pl.Wave(amplitude=0.05 * self.size, length=5 * self.size, direction=rng.normal(size=3))
+            )
         elif stream == "profile":
             self.robot.add_load(name, pl.Profile(rng.normal(size=3) * 0.1, height=self.size, exponent=1.0, ground=-5 * self.size))  # fmt: skip
         elif stream == "gust":
@@ -282,11 +286,15 @@ class Whole(Maker):
             pl.Distance(0.3 * size), pl.Planar("z"), pl.Prismatic("y"), pl.Fixed(), pl.Skate("y"),
         ])  # fmt: skip
         if isinstance(joint, pl.Distance):
-            home = self.robot.add_frame(f"{name} home", None, offset=pl.Pose(translation=here[:3, 3] + [0.0, 0.3 * size, 0.0]))
+            home = self.robot.add_frame(
+                f"{name} home", None, offset=pl.Pose(translation=here[:3, 3] + [0.0, 0.3 * size, 0.0])
+            )
         elif self.chance(0.5) and len(self.links) > 2:
             first = self.links[0]
             base = system.pose(first, system.neutral())
-            home = self.robot.add_frame(f"{name} home", first.at(0.0) if first.is_rod else first, offset=np.linalg.inv(base) @ here)
+            home = self.robot.add_frame(
+                f"{name} home", first.at(0.0) if first.is_rod else first, offset=np.linalg.inv(base) @ here
+            )
         else:
             home = self.robot.add_frame(f"{name} home", None, offset=here)
         self.robot.add_loop(name, home, place, joint=joint)

@@ -32,7 +32,9 @@ def _alarm(_number: int, _frame: Any) -> None:
 
 def checks_of(seed: int) -> dict[str, Any]:
     """The checks of the robot of a seed: of the older kind, those that they were drawn for, and the order and names of parts."""
-    return ALL if seed >= EVERYTHING else {**CHECKS, **{name: ALL[name] for name in ("order_of_parts", "names_of_parts")}}
+    return (
+        ALL if seed >= EVERYTHING else {**CHECKS, **{name: ALL[name] for name in ("order_of_parts", "names_of_parts")}}
+    )
 
 
 def examine(seed: int) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-import pliant as pl
 from checks import Finding, need, sized_inputs, state
 from transform import Twin, in_other_units, permuted, renamed, turned, with_idle_parts
+
+import pliant as pl
 
 WALL = 5.0  # s for a motion
 
@@ -43,7 +43,12 @@ def forces(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
     Q, V, A, U, L = (other.to(kind, x) for kind, x in zip(("q", "v", "v", "u", "rows"), (q, v, a, u, rows)))
     r = s * system.residual(q, v, a, u, multipliers=rows)
     R = s * other.back("f", there.residual(Q, V, A, U, multipliers=L))
-    terms = [system.inverse_dynamics(q, v, a), system.elastic_forces(q, u), system.gravity_forces(q), system.damping_matrix() @ v]
+    terms = [
+        system.inverse_dynamics(q, v, a),
+        system.elastic_forces(q, u),
+        system.gravity_forces(q),
+        system.damping_matrix() @ v,
+    ]
     size = max(float(np.abs(s * x).max(initial=0.0)) for x in [*terms, system.residual(q, v, a, u, multipliers=rows)])
     _close("the residual", r, R, size, tolerance)
     for k, weights in enumerate(np.eye(3)):
@@ -53,7 +58,13 @@ def forces(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
         _close(f"∂r/∂{'qva'[k]}", K, T, float(np.abs(K).max(initial=1e-300)), 10 * tolerance)
     lengths = [x.tendon_lengths(y)[0] for x, y in ((system, q), (there, Q))]
     if len(lengths[0]) and not other.powers and len(lengths[0]) == len(lengths[1]):
-        _close("the lengths of tendons", np.sort(lengths[0]), np.sort(lengths[1]), float(np.abs(lengths[0]).max()), tolerance)
+        _close(
+            "the lengths of tendons",
+            np.sort(lengths[0]),
+            np.sort(lengths[1]),
+            float(np.abs(lengths[0]).max()),
+            tolerance,
+        )
 
 
 def _columns(other: Twin, K: np.ndarray) -> np.ndarray:
@@ -116,7 +127,10 @@ def steps(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
     ours = go(system, U, q, dv)
     theirs = go(other.system, other.to("u", U), other.to("q", q), other.to("v", dv))
     if isinstance(ours, Exception) or isinstance(theirs, Exception):
-        need(isinstance(ours, Exception) == isinstance(theirs, Exception), f"a rollout is {ours!r}, of the twin {theirs!r}")
+        need(
+            isinstance(ours, Exception) == isinstance(theirs, Exception),
+            f"a rollout is {ours!r}, of the twin {theirs!r}",
+        )
         return
     nudged = go(system, U, system.integrate(q, 1e-13 * s * rng.normal(size=system.nv) * ~system.known), dv)
 
@@ -134,7 +148,9 @@ def steps(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
     _gradient(system, other, ours, theirs, rng, tolerance)
 
 
-def _gradient(system: pl.System, other: Twin, ours: Any, theirs: Any, rng: np.random.Generator, tolerance: float) -> None:
+def _gradient(
+    system: pl.System, other: Twin, ours: Any, theirs: Any, rng: np.random.Generator, tolerance: float
+) -> None:
     s = system.internal.scale
     w = [rng.normal(size=(len(ours.t), system.nv)) / s for _ in range(2)]
     zero = np.zeros((len(ours.t), system.nu))
@@ -190,7 +206,9 @@ def motion(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
         return
     rng, near = np.random.default_rng(seed + 15), 0.0
     for _ in range(3):
-        nudged = go(system, u, system.integrate(system.neutral(), 1e-13 * s * rng.normal(size=system.nv) * ~system.known))
+        nudged = go(
+            system, u, system.integrate(system.neutral(), 1e-13 * s * rng.normal(size=system.nv) * ~system.known)
+        )
         near = max(near, away(nudged.q) if nudged.success else np.inf)
     need(miss <= 30 * near, f"a motion differs by {miss:.1e}, and by {near:.1e} if the start is rounded")
 
@@ -212,7 +230,14 @@ def _ask(system: pl.System, other: Twin, seed: int, tolerances: dict[str, float]
     need(not found, "; ".join(found))
 
 
-EXACT = {"forces": 1e-12, "accelerations": 1e-9, "equilibrium": 1e-7, "steps": 1e-9, "constant steps": 1e-7, "motion": 1e-6}
+EXACT = {
+    "forces": 1e-12,
+    "accelerations": 1e-9,
+    "equilibrium": 1e-7,
+    "steps": 1e-9,
+    "constant steps": 1e-7,
+    "motion": 1e-6,
+}
 
 
 def order_of_parts(system: pl.System, seed: int) -> None:
@@ -222,7 +247,12 @@ def order_of_parts(system: pl.System, seed: int) -> None:
 
 def names_of_parts(system: pl.System, seed: int) -> None:
     """The same parts by other names: but for how memory is aligned, the same numbers."""
-    _ask(system, renamed(system, np.random.default_rng(seed + 12)), seed, {**dict.fromkeys(EXACT, 1e-12), "equilibrium": 1e-10, "motion": 1e-9})
+    _ask(
+        system,
+        renamed(system, np.random.default_rng(seed + 12)),
+        seed,
+        {**dict.fromkeys(EXACT, 1e-12), "equilibrium": 1e-10, "motion": 1e-9},
+    )
 
 
 def idle_parts(system: pl.System, seed: int) -> None:
@@ -244,7 +274,12 @@ def unit_of_length(system: pl.System, seed: int) -> None:
     if system.robot.user_loads:
         return
     other = in_other_units(system)
-    _ask(system, other, seed, {"forces": 1e-11, "equilibrium": 1e-6, "steps": 1e-8, "constant steps": 1e-6, "motion": 1e-5})
+    _ask(
+        system,
+        other,
+        seed,
+        {"forces": 1e-11, "equilibrium": 1e-6, "steps": 1e-8, "constant steps": 1e-6, "motion": 1e-5},
+    )
 
 
 def time_shift(system: pl.System, seed: int) -> None:
@@ -285,7 +320,10 @@ def same_bits(system: pl.System, seed: int) -> None:
             sim.step(0.5 * u)
             sim.restore(saved)
         sim.step(u)
-    need(np.array_equal(sim.q, run.q[-1]) and np.array_equal(sim.v, run.v[-1]), "a stepper is not the rollout, to the bit")
+    need(
+        np.array_equal(sim.q, run.q[-1]) and np.array_equal(sim.v, run.v[-1]),
+        "a stepper is not the rollout, to the bit",
+    )
     found = pl.batch(system, threads=2).rollouts(np.stack([U, 0.5 * U]), step=1e-3)
     need(np.array_equal(found["q"][0], run.q), "an item of a batch is not the rollout, to the bit")
 
@@ -305,5 +343,6 @@ def rest_stays(system: pl.System, seed: int) -> None:
 
 ALONE = (time_shift, same_bits, rest_stays)
 INVARIANTS: dict[str, Callable[[pl.System, int], None]] = {
-    check.__name__: check for check in (order_of_parts, names_of_parts, idle_parts, turned_world, unit_of_length, *ALONE)
+    check.__name__: check
+    for check in (order_of_parts, names_of_parts, idle_parts, turned_world, unit_of_length, *ALONE)
 }

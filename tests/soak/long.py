@@ -75,7 +75,11 @@ def stepped_pendulum(steps: int) -> list[str]:
             sims[1].restore(sims[1].save())
     if not np.array_equal(sims[0].q, sims[1].q):
         return [f"a stepper that was restored differs after {steps} steps"]
-    return [] if abs(sims[0].t - 1e-3 * steps) < 1e-9 * steps else [f"the clock shows {sims[0].t} s after {steps} steps of 1 ms"]
+    return (
+        []
+        if abs(sims[0].t - 1e-3 * steps) < 1e-9 * steps
+        else [f"the clock shows {sims[0].t} s after {steps} steps of 1 ms"]
+    )
 
 
 ALL: dict[str, Callable[[int], list[str]]] = {

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from checks import Finding, need, state
 from scipy.optimize import brentq
 
 import pliant as pl
-from checks import Finding, need, state
 from load_robots import complex_forces, moved
 
 BESIDE = (1e-9, 1e-6, 1e-3)
@@ -144,7 +144,9 @@ def gradients_beside_switches(system: pl.System, seed: int) -> None:
             h = min(0.02 * reach / max(rate, 1e-300), 1e-4)
 
             def go(x: float, q: np.ndarray = q, d: np.ndarray = d) -> pl.Rollout:
-                return pl.rollout(system, np.tile(u, (2, 1)), step=1e-4, start=system.integrate(q, x * d), tolerance=1e-14)
+                return pl.rollout(
+                    system, np.tile(u, (2, 1)), step=1e-4, start=system.integrate(q, x * d), tolerance=1e-14
+                )
 
             try:
                 run = go(0.0)

@@ -180,7 +180,9 @@ def _shuffled(content: Content, rng: np.random.Generator) -> Content:
         parent = links[name].get("parent")
         text = parent if isinstance(parent, str) else (parent or {}).get("at")
         text = frames.get(text, {}).get("parent", text)
-        first = [key for key in links if isinstance(text, str) and (text == key or re.match(re.escape(key) + r"[.@]", text))]
+        first = [
+            key for key in links if isinstance(text, str) and (text == key or re.match(re.escape(key) + r"[.@]", text))
+        ]
         for prefix in tubes:
             if name.startswith(f"{prefix}_"):
                 first += [key for key in list(links)[: list(links).index(name)] if key.startswith(f"{prefix}_")]
@@ -247,8 +249,12 @@ def with_idle_parts(system: pl.System, rng: np.random.Generator) -> Twin:
         adding += [
             lambda: robot.add_tendon("idle cable", rod),
             lambda: robot.add_tendon("idle rubbing", rod, friction=0.3, slip_speed=0.01),
-            lambda: robot.add_tendon("idle spring", rod, control="elastic", stiffness=10.0, rest_length=1e3 * rod.content.length),
-            lambda: robot.add_tendon("idle string", [robot.links[0].at(0.0) if robot.links[0].is_rod else robot.links[0], rod.tip]),
+            lambda: robot.add_tendon(
+                "idle spring", rod, control="elastic", stiffness=10.0, rest_length=1e3 * rod.content.length
+            ),
+            lambda: robot.add_tendon(
+                "idle string", [robot.links[0].at(0.0) if robot.links[0].is_rod else robot.links[0], rod.tip]
+            ),
             lambda: robot.add_stress("idle stress", rod, (1.0, 2.0, 3.0, 0.0, 0.0, 0.0)),
             lambda: robot.add_push_rod("idle push", rod),
             lambda: robot.add_distributed_wrench("idle wind", rod, force=(1.0, 0.0, 0.0)),
@@ -343,7 +349,22 @@ OWN: dict[tuple[str, str], Any] = {
     ("PrandtlIshlinskii", "bending"): np.array([0.0, -1.0]), ("BoucWen", "bending"): np.array([2.0, -1.0]),
     ("Polynomial", "bending"): "rising", ("Plastic", "bending"): 2, ("tendon", "z"): 1, ("tendon", "y"): 1,
 }  # fmt: skip
-DIMENSIONS = {"rad": 0, "m": 1, "rad/m": -1, "–": 0, "": 0, "N": 1, "N m": 2, "Pa": -1, "rad/s": 0, "m/s": 1, "T": -0.5, "A": 0.5, "m³": 3, "m³/s": 2}
+DIMENSIONS = {
+    "rad": 0,
+    "m": 1,
+    "rad/m": -1,
+    "–": 0,
+    "": 0,
+    "N": 1,
+    "N m": 2,
+    "Pa": -1,
+    "rad/s": 0,
+    "m/s": 1,
+    "T": -0.5,
+    "A": 0.5,
+    "m³": 3,
+    "m³/s": 2,
+}
 """Powers of units of coordinates and inputs; a flow of gas counts at a pressure that stays, so that it goes like a power."""
 
 
@@ -399,7 +420,9 @@ def in_other_units(system: pl.System, metre: float = 10.0) -> Twin:
         turning = angle(part)
         for key, power in (("lower", 1), ("upper", 1), ("stiffness", 0), ("dissipation", -1)):
             if key in part:
-                out["stops"][name][key] = part[key] * metre ** (power if not turning else 2 if key == "stiffness" else 0)
+                out["stops"][name][key] = part[key] * metre ** (
+                    power if not turning else 2 if key == "stiffness" else 0
+                )
     for name, part in content.get("bearings", {}).items():
         own_part = out["bearings"][name] = copy.deepcopy(part)
         if part["type"] != "backlash" and not angle(part):
@@ -433,7 +456,11 @@ def in_other_units(system: pl.System, metre: float = 10.0) -> Twin:
         for key, power in (("linear_drag", 0), ("drag", -1), ("added_mass", 0)):
             if isinstance(old.get(key), list):
                 entry = np.asarray(old[key], dtype=float)
-                rod = any(link.is_rod for link in robot.links if link.name in np.atleast_1d(old.get("links", old.get("link"))).tolist())
+                rod = any(
+                    link.is_rod
+                    for link in robot.links
+                    if link.name in np.atleast_1d(old.get("links", old.get("link"))).tolist()
+                )
                 part[key] = (entry * metre ** (power - rod)).tolist()
     powers = {
         "q": np.array([DIMENSIONS[unit] for unit in system.coordinate_units], dtype=float),
