@@ -8,13 +8,17 @@
 # make papers    run every experiment of the papers, into build/papers and docs/papers (some minutes; QUICK=1 for a look)
 # make docs      set everything up and build the documentation into build/docs
 # make bench-peers  pliant beside other programs, each in an environment below build/peers (a quarter of an hour; QUICK=1 for less)
-# make soak      random robots, mutated files, faults: a few minutes (ROBOTS=10000 for long); findings in build/soak
+# make soak      random robots, mutated files, long runs, faults: some minutes (ROBOTS=10000 or WHOLE=3000 for long); findings in build/soak
+# make mutants   small mistakes put into the sources, one at a time: which does the suite catch? (MUTANTS=100 SEED=0; about a minute each); build/mutants
 PYTHON ?= python3
 VENV ?= .venv
 ROBOTS ?= 1000
+WHOLE ?= 100
+MUTANTS ?= 100
+SEED ?= 0
 BIN := $(VENV)/bin
 
-.PHONY: demo test wheel test-native pythons adapters gallery papers soak lint docs figures bench bench-peers clean
+.PHONY: demo test wheel test-native pythons adapters gallery papers soak mutants lint docs figures bench bench-peers clean
 
 demo: $(VENV)/.run
 	$(BIN)/python -c "from pliant import gallery; gallery.run('cable_driven_manipulator', 'build/demo', check=True)"
@@ -48,7 +52,10 @@ papers: $(VENV)/.run
 	OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m pliant papers $(if $(QUICK),--quick -o build/papers-quick,--docs docs)
 
 soak: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/soak --robots $(ROBOTS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/soak --robots $(ROBOTS) --whole $(WHOLE)
+
+mutants: $(VENV)/.dev
+	$(BIN)/python tests/mutation --mutants $(MUTANTS) --seed $(SEED)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests examples benchmarks docs setup.py

@@ -107,7 +107,12 @@ def test_derivatives_by_hand_and_by_differences_agree():
         feedback=0.1 * rng.standard_normal((2, n)), sensors=[pl.Sensor.length("cable"), pl.Sensor.position("rod.tip", (1, 2, 3))],
         inputs={"cable": 20.0}, values=[0.3, 0.0],
     )  # fmt: skip
-    for given in (laws(), observer, pl.Lag(observer, [0.1, 0.2])):
+    own = pl.Controller(
+        lambda t, x, s: [s.q[0] * s.v[1] - 2 * x[0], np.sin(x[0]) + s.v[0] * s.v[3]],
+        lambda t, x, s: [50 + x[0] * s.v[2] + s.q[1], 50 + 3 * x[1] * s.q[0]],
+        [0.2, -0.1],
+    )
+    for given in (laws(), observer, pl.Lag(observer, [0.1, 0.2]), own):
         control = bind_inputs(system, given)
         x = control.begin(0.0, q, v) + 0.1 * rng.standard_normal(control.count)
         exact = control.slopes(0.2, 0, x, q, v, 0.01)
@@ -283,6 +288,21 @@ def test_a_delayed_pi_law_destabilises_as_theory_says(delay):
     radius = np.abs(np.linalg.eigvals(F)).max()
     assert (radius > 1.0) == bool(delay)
     assert (np.abs(run.v[-1, 0] - 1.0) > 1.0) == bool(delay)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"step": 1e-3}, {"method": "esdirk5"}, {"method": "esdirk3", "rtol": 1e-9}], ids=str
+)
+def test_states_of_controllers_begin_where_they_are_told(options):
+    """Two states of one controller that decay from their start push a cart."""
+    law = pl.Controller(
+        lambda t, x, s: [-x[0] / 0.05, -x[1] / 0.1], lambda t, x, s: np.array([x[0] + x[1]]), {"one": 2.0, "two": -0.5}
+    )
+    run = pl.simulate(cart(), 0.3, u=law, output=0.05, **{"rtol": 1e-8, "atol": 1e-10, **options})
+    one, two = 2.0 * np.exp(-run.t / 0.05), -0.5 * np.exp(-run.t / 0.1)
+    np.testing.assert_allclose(run.control, np.column_stack([one, two]), atol=2e-4 if "step" in options else 1e-6)
+    v = (2.0 * 0.05 - 0.05 * one + -0.5 * 0.1 - 0.1 * two) / M
+    np.testing.assert_allclose(run.v[:, 0], v, atol=2e-4 if "step" in options else 1e-6)
 
 
 def test_sampled_and_lagged_together():

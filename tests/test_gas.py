@@ -213,6 +213,21 @@ def test_sealed_gas_keeps_energy_and_works_as_p_dv(exponent):
     np.testing.assert_allclose(stored, -done, atol=1e-4 * np.ptp(done))
 
 
+def test_each_gas_has_the_volume_that_it_has_alone():
+    system = inflated(supply="syringe")
+    q, _v, _a = state(system, 4)
+    found = system.gases(q, {"air": 2e-6})
+    assert list(found) == ["air", "twig air"]
+    robot = system.robot
+    for name in found:
+        alone = robot.copy()
+        alone.loads = {name: robot.loads[name]}
+        own = alone.compile().gases(q, {"air": 2e-6} if name == "air" else None)[name]
+        np.testing.assert_allclose(found[name].volume, own.volume, rtol=1e-14)
+        np.testing.assert_allclose(found[name].pressure, own.pressure, rtol=1e-12)
+        np.testing.assert_allclose(found[name].slope, own.slope, rtol=1e-12, atol=1e-20)
+
+
 def test_connected_chambers_share_their_gas():
     """Bending moves gas from one chamber to the other at constant volume: no resistance; two that are sealed resist by 2 p_abs A² d² L² / V."""
     rest = {}

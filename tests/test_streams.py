@@ -193,6 +193,15 @@ def test_files_keep_streams(tmp_path):
     )
 
 
+def test_the_direction_of_a_wave_that_is_read_again_stays():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        wave = pl.Wave(0.1, 2.0, direction=rng.normal(size=3), up=rng.normal(size=3))
+        again = pl.Wave(0.1, 2.0, direction=wave.direction, up=wave.up)
+        assert np.array_equal(wave.shape(), again.shape())
+        assert abs(np.dot(wave.direction, wave.up)) < 1e-15
+
+
 def test_bad_streams_are_refused():
     with pytest.raises(ValueError, match=r"Wave\.length"):
         pl.Wave(amplitude=0.1, length=0.0)

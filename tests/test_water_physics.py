@@ -82,6 +82,25 @@ def test_buoyancy_is_the_weight_of_the_displaced_water():
     np.testing.assert_allclose(R @ lift[:3], moment, atol=1e-7)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_lift_is_the_gradient_of_the_energy_of_buoyancy(seed):
+    """On a floating, branched robot, whose bodies displace their volume elsewhere than where their mass is."""
+    robot = branched(seed)
+    dry = robot.compile()
+    robot.set_fluid(density=1025.0)
+    for k, link in enumerate(robot.links):
+        own = {} if link.is_rod else {"centre": (0.02 * k, -0.01, 0.03), "volume": 1e-4 * (1 + k)}
+        robot.add_hydrodynamics(link, pl.Hydrodynamics(**own))
+    wet = robot.compile()
+    q, v, a = state(wet, seed)
+    d = np.random.default_rng(seed).normal(size=wet.nv)
+    lift = (dry.residual(q, v, a) - wet.residual(q, v, a)) @ d
+    h = 1e-3
+    e = [wet.buoyancy_energy(wet.integrate(q, x * h * d)) for x in (-2, -1, 1, 2)]
+    slope = (e[0] - 8 * e[1] + 8 * e[2] - e[3]) / (12 * h)
+    assert abs(slope + lift) < 1e-8 * abs(lift)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_neutrally_buoyant_robot_feels_no_gravity(seed):
     """Links of all densities, each displacing its own weight, with drag and added mass, which gravity does not pull."""

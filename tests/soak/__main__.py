@@ -14,10 +14,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what the tests share
+
 import faults
+import long
 import mutate
-from checks import CHECKS
-from examine import examine_all, reduce_and_write
+from everything import EVERYTHING
+from examine import ALL, examine_all, reduce_and_write
 
 
 def mutated_files(count: int) -> list[str]:
@@ -44,9 +47,11 @@ def main() -> int:
     """Run everything; the exit code."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--robots", type=int, default=1000)
-    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--whole", type=int, default=100, help="robots with parts of every family at once")
+    parser.add_argument("--first", type=int, default=0, help="first seed of both kinds")
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--mutations", type=int, default=2500, help="mutated model files")
+    parser.add_argument("--steps", type=int, default=200_000, help="of long runs")
     parser.add_argument("--no-faults", action="store_true", help="leave out kills, full disks, corrupted files")
     parser.add_argument("--output", type=Path, default=Path("build/soak"))
     options = parser.parse_args()
@@ -54,6 +59,7 @@ def main() -> int:
     failures: list[tuple[int, str, str]] = []
     refused, slowest, counts = 0, [], Counter()
     seeds = list(range(options.first, options.first + options.robots))
+    seeds += list(range(EVERYTHING + options.first, EVERYTHING + options.first + options.whole))
     for k, result in enumerate(examine_all(seeds, options.jobs)):
         counts["robots"] += 1
         refused += "refused" in result
@@ -65,9 +71,13 @@ def main() -> int:
         if (k + 1) % 100 == 0:
             print(f"{k + 1} robots, {len(failures)} findings, {time.time() - begin:.0f} s", flush=True)
     for seed, name, text in failures:
-        if name in CHECKS and not text.startswith("raised"):
+        if name in ALL and not text.startswith("raised"):
             print(f"seed {seed}: {reduce_and_write(seed, name, text, options.output)}")
     other = [] if options.mutations == 0 else mutated_files(options.mutations)
+    for run in long.ALL.values() if options.steps else ():
+        begun = time.time()
+        other += run(options.steps)
+        print(f"{run.__name__}: {options.steps} steps, {time.time() - begun:.0f} s", flush=True)
     for fault, times in () if options.no_faults else faults.ALL.items():
         begun = time.time()
         other += fault(times)

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from checks import CHECKS, Finding
+from everything import EVERYTHING, robot_of
+from invariants import INVARIANTS
 from minimise import minimise, write
-from parts import random_robot
+from switches import SWITCHES
 
-LIMIT = 120  # s for all checks of one robot: then it hangs
+ALL = {**CHECKS, **INVARIANTS, **SWITCHES}
+LIMIT = 600  # s for all checks of one robot: then it hangs
 
 
 class Hangs(Exception):
@@ -27,6 +30,13 @@ def _alarm(_number: int, _frame: Any) -> None:
     raise Hangs(f"took longer than {LIMIT} s")
 
 
+def checks_of(seed: int) -> dict[str, Any]:
+    """The checks of the robot of a seed: of the older kind, those that they were drawn for, and the order and names of parts."""
+    return (
+        ALL if seed >= EVERYTHING else {**CHECKS, **{name: ALL[name] for name in ("order_of_parts", "names_of_parts")}}
+    )
+
+
 def examine(seed: int) -> dict[str, Any]:
     """Build the robot of a seed and run every check on it."""
     signal.signal(signal.SIGALRM, _alarm)
@@ -34,9 +44,9 @@ def examine(seed: int) -> dict[str, Any]:
     out: dict[str, Any] = {"seed": seed, "findings": [], "times": {}}
     name = "build"
     try:
-        system = random_robot(seed).compile()
+        system = robot_of(seed).compile()
         out["nv"] = system.nv
-        for name, check in CHECKS.items():
+        for name, check in checks_of(seed).items():
             begin = time.perf_counter()
             try:
                 check(system, seed)
@@ -81,11 +91,11 @@ def examine_all(seeds: list[int], jobs: int) -> Iterator[dict[str, Any]]:
 def reduce_and_write(seed: int, check: str, text: str, folder: Path) -> str:
     """Minimise a failure; returns the file's name."""
     try:
-        robot = random_robot(seed)
+        robot = robot_of(seed)
 
         def fails(system: Any) -> bool:
             try:
-                CHECKS[check](system, seed)
+                ALL[check](system, seed)
             except Finding:
                 return True
             return False

@@ -22,6 +22,7 @@ from ..validate import finite, non_negative, positive, vector
 __all__ = ["STREAMS", "Gust", "Profile", "Wave"]
 
 Array = NDArray[np.float64]
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +79,14 @@ class Wave(Load):
             set_(self, "depth", positive("Wave.depth", self.depth, unit="m"))
         set_(self, "level", finite("Wave.level", self.level, unit="m"))
         set_(self, "up", unit_axis("up", self.up))
-        along = unit_axis("direction", self.direction)
-        level = along - np.asarray(self.up) * (along @ np.asarray(self.up))
-        if np.linalg.norm(level) < 1e-9:
-            raise ValueError("Wave.direction must not be along `up`: give where the wave goes.")
-        set_(self, "direction", level / np.linalg.norm(level))
+        along, up = unit_axis("direction", self.direction), np.asarray(self.up)
+        for _ in range(2):  # once leaves rounding of a short rest; one that is level stays as it is, bitwise
+            if abs(lean := float(along @ up)) > _ROUNDING:
+                level = along - lean * up
+                if np.linalg.norm(level) < 1e-9:
+                    raise ValueError("Wave.direction must not be along `up`: give where the wave goes.")
+                along = unit_axis("direction", level)
+        set_(self, "direction", along)
 
     @property
     def number(self) -> float:
