@@ -31,8 +31,8 @@ class FileStore:
     Parameters
     ----------
     path : Path
-    lock : Lock
-        On the path; released at the end.
+    lock : Lock or None
+        On the path, released at the end; None if the caller holds it.
     fields : tuple of Field
     count, chunk : int
         Items, and how many come together.
@@ -45,7 +45,7 @@ class FileStore:
     def __init__(
         self,
         path: Path,
-        lock: Lock,
+        lock: Lock | None,
         fields: tuple[Field, ...],
         count: int,
         chunk: int,
@@ -150,7 +150,7 @@ class FileStore:
             self._replace()
         except OSError as error:
             raise StoreError(f"results could not be written to {self.path}: {error}") from error
-        self._lock.release()
+        self._unlock()
         return {
             f.name: Stored(self._target, self._contents, self._contents.by_name[f.name], self._sums)
             for f in self._fields
@@ -168,4 +168,8 @@ class FileStore:
     def forget(self) -> None:
         """Give up."""
         self._discard()
-        self._lock.release()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()

@@ -200,14 +200,14 @@ def store_path(to: str | os.PathLike[str]) -> Path:
 
 def file_store(
     path: Path,
-    lock: Lock,
+    lock: Lock | None,
     fields: tuple[Field, ...],
     count: int,
     chunk: int,
     header: Mapping[str, Any],
     given: Mapping[str, Any],
 ) -> Store:
-    """A store in the file system, at a path that is locked; the lock is released when the store is finished or given up."""
+    """A store in the file system, at a path that is locked; a lock that is given is released when the store is finished or given up."""
     from .hdf5_store import HDF5Store
     from .zarr_store import ZarrStore
 
