@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import glob
 import os
 import platform
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["check_target", "replacing", "write_file"]
+__all__ = ["check_target", "part_of", "remove_parts", "replacing", "sync_disk", "sync_folder", "write_file"]
 
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"  # processes of other machines may write to the same folder
 
@@ -36,7 +37,7 @@ def check_target(path: str | os.PathLike[str], *, field: str = "path", attempt: 
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{field} = {str(path)!r}: there is no folder {str(target.parent)!r}; make it first.")
     if attempt and not _special(target):
-        part = _part(target)
+        part = part_of(target)
         try:
             part.touch()
         except OSError as error:
@@ -58,8 +59,8 @@ def replacing(path: str | os.PathLike[str], *, field: str = "path") -> Iterator[
     if _special(target):  # a device or a pipe is written to, not replaced
         yield target
         return
-    _sweep(target)
-    part = _part(target)
+    remove_parts(target)
+    part = part_of(target)
     try:
         yield part
         with part.open("rb+") as file:
@@ -69,7 +70,7 @@ def replacing(path: str | os.PathLike[str], *, field: str = "path") -> Iterator[
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def write_file(path: str | os.PathLike[str], content: str | bytes | memoryview, *, field: str = "path") -> Path:
@@ -83,12 +84,12 @@ def _special(target: Path) -> bool:
     return target.exists() and not target.is_file()
 
 
-def _part(target: Path) -> Path:
+def part_of(target: Path) -> Path:
     """A hidden name beside the target, with its ending (by which writers choose a format)."""
     return target.with_name(f".{target.stem[:40]}.{_HOST}-{os.getpid()}-{secrets.token_hex(3)}.part{target.suffix}")
 
 
-def _sweep(target: Path) -> None:
+def remove_parts(target: Path) -> None:
     """Remove what processes of this machine that are no more left beside the target."""
     if os.name != "posix":  # elsewhere there is no harmless way to ask for a process
         return
@@ -97,8 +98,12 @@ def _sweep(target: Path) -> None:
     ):
         number = name.rsplit(f".{_HOST}-", 1)[1].split("-")[0]
         if number.isdigit() and not _alive(int(number)):
+            left = target.parent / name
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left, ignore_errors=True)
+                continue
             with suppress(OSError):
-                (target.parent / name).unlink()
+                left.unlink()
 
 
 def _alive(process: int) -> bool:
@@ -111,7 +116,7 @@ def _alive(process: int) -> bool:
     return True
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Put the new name on the disk, where folders can be opened."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -119,3 +124,19 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def sync_disk(folder: Path) -> None:
+    """Put all that was written to the disk of a folder on it: for many files at once, which would take long one by one."""
+    if os.name != "posix":
+        return
+    try:
+        syncfs = ctypes.CDLL(None).syncfs  # of Linux; `os.sync` also waits for other disks
+    except (AttributeError, OSError):
+        os.sync()
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        syncfs(handle)
+    finally:
+        os.close(handle)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from typing import Any, NamedTuple
 
-from ..system.processors import all_threads
+from .sources import Source
 
-__all__ = ["Lost", "Source", "dispatch"]
+__all__ = ["MOST_LOSSES", "Dispatcher", "Lost"]
 
-AHEAD = 256  # chunks that are submitted and not yet done
+MOST_LOSSES = 30  # in a row without any answer, after which nobody else is tried
+_GRACE = 2.0  # seconds that answers under way are waited for, after an interrupt or when workers are gone
 _LOSSES = ("KilledWorker", "WorkerLost", "FutureCancelledError", "CommClosedError", "ShutdownExecutorError")
 
 
@@ -22,50 +24,11 @@ class Lost(NamedTuple):
     final: bool
 
 
-class Source:
-    """Executors: one that was given, those that a function makes, or threads of this process."""
-
-    def __init__(self, given: Any) -> None:
-        self.local = given is None
-        self._make: Callable[[], Any] | None = None
-        self._own: Any = None
-        if given is None:
-            self._own = self.executor = ThreadPoolExecutor(all_threads(), thread_name_prefix="pliant-sweep")
-        elif hasattr(given, "submit") and not isinstance(given, type):
-            self.executor = _plain(given)
-        elif callable(given):
-            self._make = given
-            self.renew()
-        else:
-            raise TypeError(
-                f"executor = {given!r} must have a method submit, as those of concurrent.futures do, be a Dask client, or be a function that makes one."
-            )
-
-    def renew(self) -> bool:
-        """Another executor in place of a broken one, if one can be made."""
-        if self._make is None:
-            return False
-        self._own = self._make()
-        if not hasattr(self._own, "submit"):
-            raise TypeError(f"executor() = {self._own!r} must have a method submit, as those of concurrent.futures do.")
-        self.executor = _plain(self._own)
-        return True
-
-    def close(self) -> None:
-        """End the executor, if it was made here."""
-        if self._own is not None and hasattr(self._own, "shutdown"):
-            self._own.shutdown(wait=True, cancel_futures=True)
+Answered = Iterator[tuple[list[int], Any]]
 
 
-def _plain(given: Any) -> Any:
-    """A Dask client as an executor of concurrent.futures; others as they are."""
-    return given.get_executor(pure=False) if hasattr(given, "get_executor") else given
-
-
-def dispatch(
-    source: Source, call: Callable[[list[int]], tuple[Any, ...]], chunks: Iterator[list[int]], retries: int
-) -> Generator[tuple[list[int], Any], None, None]:
-    """Have chunks computed; answers, or `Lost`, as they come.
+class Dispatcher:
+    """Has chunks computed.
 
     Parameters
     ----------
@@ -75,68 +38,148 @@ def dispatch(
     chunks : iterator of lists of items
     retries : int
         How many times a chunk may be lost among others. After that its items are tried alone: who is lost then is to blame.
+    patience : float
+        Seconds without any worker after which a cluster is given up.
+
+    Attributes
+    ----------
+    gone : str
+        Why there is no executor left; empty while there is one.
     """
-    again: deque[tuple[list[int], int]] = deque()
-    alone: deque[list[int]] = deque()
-    under_way: dict[Future[Any], tuple[list[int], int, Any]] = {}
-    gone = False  # whether there is no executor left
 
-    def submit(chunk: list[int], tries: int) -> None:
-        try:
-            future = source.executor.submit(*call(chunk))
-        except (BrokenExecutor, RuntimeError) as error:
-            future = Future()
-            future.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(str(error)))
-        under_way[future] = chunk, tries, source.executor
+    def __init__(
+        self,
+        source: Source,
+        call: Callable[[list[int]], tuple[Any, ...]],
+        chunks: Iterator[list[int]],
+        retries: int,
+        patience: float,
+    ) -> None:
+        self._source, self._call, self._chunks = source, call, chunks
+        self._retries, self._patience = retries, patience
+        self._again: deque[tuple[list[int], int]] = deque()
+        self._alone: deque[list[int]] = deque()
+        self._under_way: dict[Future[Any], tuple[list[int], int, Any]] = {}
+        self._losses = 0  # in a row
+        self.gone = ""
 
-    try:
-        while True:
-            while not gone and len(under_way) < AHEAD:
-                if again:
-                    submit(*again.popleft())
-                elif (chunk := next(chunks, None)) is not None:
-                    submit(chunk, 0)
-                elif alone and not under_way:
-                    submit(alone.popleft(), retries + 1)
-                else:
-                    break
-            if not under_way:
+    def answers(self) -> Answered:
+        """Answers, or `Lost`, as they come."""
+        while not self.gone:
+            self._submit()
+            if not self._under_way:
                 return
-            for future in wait(under_way, timeout=0.2, return_when=FIRST_COMPLETED).done:
-                chunk, tries, executor = under_way.pop(future)
-                error = _error_of(future)
-                if error is None:
-                    yield chunk, future.result()
-                    continue
-                text = f"{type(error).__name__}: {error}".rstrip(": ")
-                if not _is_loss(error):
-                    yield chunk, Lost(text, final=True)
-                    continue
-                if isinstance(error, BrokenExecutor) and executor is source.executor and not source.renew():
-                    gone = True
-                if gone:
-                    yield chunk, Lost(text, final=False)
-                elif tries > retries:
-                    yield chunk, Lost(f"it ended its worker {tries + 1} times ({text})", final=True)
-                elif tries == retries:
-                    alone.extend([k] for k in chunk)
-                else:
-                    again.append((chunk, tries + 1))
-    finally:
-        for future in under_way:
+            done = wait(self._under_way, timeout=0.2, return_when=FIRST_COMPLETED).done
+            if any(not _is_loss(_error_of(future)) for future in done):
+                self._losses = 0
+                self._source.answered()
+            elif done:
+                self._losses += 1
+            for future in done:
+                yield from self._settled(future)
+            if not done and (why := self._source.trouble(self._patience)):
+                self._replace(why)
+            if self._losses > MOST_LOSSES:
+                self._replace("")
+        yield from self._given_up()
+
+    def rest(self) -> Answered:
+        """After an interrupt: answers of chunks that had begun, as far as they come soon. Threads of this process end after their item."""
+        if self._source.stop is not None:
+            self._source.stop.set()
+        for future in self._under_way:
             future.cancel()
-        source.close()
+        for future in wait(self._under_way, timeout=None if self._source.local else _GRACE).done:
+            chunk, *_ = self._under_way.pop(future)
+            if _error_of(future) is None:
+                yield chunk, future.result()
+
+    def cancel(self) -> None:
+        """Nothing more is wanted; whoever closes the source waits for what has begun."""
+        if self._source.stop is not None:
+            self._source.stop.set()
+        for future in self._under_way:
+            future.cancel()
+
+    def _submit(self) -> None:
+        """As many chunks as there may be under way."""
+        while not self.gone and len(self._under_way) < self._source.ahead:
+            if self._again:
+                self._submit_one(*self._again.popleft())
+            elif (chunk := next(self._chunks, None)) is not None:
+                self._submit_one(chunk, 0)
+            elif self._alone and not self._under_way:
+                self._submit_one(self._alone.popleft(), self._retries + 1)
+            else:
+                return
+
+    def _submit_one(self, chunk: list[int], tries: int) -> None:
+        try:
+            future = self._source.submit(self._call(chunk))
+        except Exception as error:  # whatever it is, this executor takes no more
+            self._again.appendleft((chunk, tries))
+            self._losses += 1
+            self._replace(_text(error))
+            return
+        self._under_way[future] = chunk, tries, self._source.executor
+
+    def _replace(self, why: str) -> None:
+        """Another executor, or none is left."""
+        if self._losses > MOST_LOSSES:
+            why = f"workers were lost {self._losses} times in a row, without an answer in between"
+        try:
+            if self._losses <= MOST_LOSSES and self._source.renew():
+                return
+        except Exception as error:
+            why = f"{why}; and `executor` could not make another one ({_text(error)})"
+        self.gone = why
+
+    def _settled(self, future: Future[Any]) -> Answered:
+        """What came of a chunk."""
+        chunk, tries, executor = self._under_way.pop(future)
+        error = _error_of(future)
+        if error is None:
+            yield chunk, future.result()
+            return
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        text = _text(error)
+        if not _is_loss(error):
+            yield chunk, Lost(text, final=True)
+            return
+        if isinstance(error, BrokenExecutor) and executor is self._source.executor:
+            self._replace(text)
+        if isinstance(error, (CancelledError, asyncio.CancelledError)):  # by a scheduler that went: no item is to blame
+            self._again.append((chunk, tries))
+        elif tries > self._retries:
+            yield chunk, Lost(f"it ended its worker {tries + 1} times ({text})", final=True)
+        elif tries == self._retries or type(error).__name__ == "KilledWorker":  # after several tries by Dask itself
+            self._alone.extend([k] for k in chunk)
+        else:
+            self._again.append((chunk, tries + 1))
+
+    def _given_up(self) -> Answered:
+        """All that was under way or is to be tried again, when there is no executor left."""
+        for future in wait(self._under_way, timeout=_GRACE).done:
+            chunk, *_ = self._under_way.pop(future)
+            yield chunk, (future.result() if _error_of(future) is None else Lost(self.gone, final=False))
+        rest = [chunk for chunk, *_ in self._under_way.values()]
+        for chunk in (*rest, *(chunk for chunk, _tries in self._again), *self._alone):
+            yield chunk, Lost(self.gone, final=False)
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")[:1000]
 
 
 def _error_of(future: Future[Any]) -> BaseException | None:
     try:
         return future.exception()
-    except CancelledError as error:
+    except (Exception, CancelledError, asyncio.CancelledError) as error:
         return error
 
 
-def _is_loss(error: BaseException) -> bool:
+def _is_loss(error: BaseException | None) -> bool:
     """Whether a worker was lost, rather than that it answered with an error."""
-    return isinstance(error, (BrokenExecutor, CancelledError, ConnectionError, EOFError)) or any(
-        kind.__name__ in _LOSSES for kind in type(error).__mro__
-    )
+    kinds = (BrokenExecutor, CancelledError, asyncio.CancelledError, ConnectionError, EOFError)
+    return isinstance(error, kinds) or any(kind.__name__ in _LOSSES for kind in type(error).__mro__)

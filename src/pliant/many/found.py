@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..model.validate import unknown_name
 from .pool import FAILED, OK, PENDING, REFUSED, STATUS
-from .stores import Field, read_store
+from .stored import read_store
+from .stores import Field
 
 __all__ = ["BatchResult"]
 
@@ -43,6 +44,8 @@ class BatchResult:
         Wall time.
     path : Path or None
         The file with the arrays, if they were written to one; ``found["q"][:100]`` then reads a part.
+    origin : dict
+        Which version of pliant computed it, and a digest of the robot.
     """
 
     system_name: str
@@ -56,6 +59,7 @@ class BatchResult:
     interrupted: bool = False
     warnings: tuple[str, ...] = ()
     path: Path | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> BatchResult:
@@ -94,7 +98,12 @@ class BatchResult:
         if name not in self.arrays:
             raise unknown_name("array of this batch", str(name), self.arrays)
         labels = self.about[name].labels
-        return np.array(labels)[np.asarray(self.arrays[name][:])] if labels else self.arrays[name]
+        if not labels:
+            return self.arrays[name]
+        codes = np.asarray(self.arrays[name][:])
+        if codes.size and not 0 <= codes.min() <= codes.max() < len(labels):
+            raise ValueError(f"{name} has codes from {codes.min()} to {codes.max()}, and {len(labels)} are known.")
+        return np.array(labels)[codes]
 
     @property
     def status(self) -> NDArray[np.str_]:

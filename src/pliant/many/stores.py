@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Field", "Store", "StoreError", "Stored", "byte_text", "open_store", "read_store"]
+from .._files import check_target, part_of
+from .._locks import Lock
+
+__all__ = ["Field", "Store", "StoreError", "byte_text", "file_store", "nothing_of", "open_store", "store_path"]
 
 MOST_MESSAGES = 10_000  # that are kept
 _ENDINGS = (".h5", ".hdf5", ".zarr")
@@ -49,12 +50,17 @@ class Field:
     @property
     def nothing(self) -> float:
         """The entries of an item without result."""
-        return np.nan if self.kind[0] == "f" else 0 if self.labels else -1
+        return nothing_of(self.kind, bool(self.labels))
 
     @property
     def size(self) -> int:
         """Bytes of an item."""
         return math.prod(self.shape) * np.dtype(self.kind).itemsize
+
+
+def nothing_of(kind: str, codes: bool = False) -> float:
+    """The entries of an item without result: NaN, −1, or 0 of codes and numbers without sign."""
+    return np.nan if kind[0] == "f" else 0 if codes or kind[0] == "u" else -1
 
 
 Window = dict[str, NDArray[Any]]
@@ -113,86 +119,12 @@ class Memory:
         """Nothing is left behind."""
 
 
-class Stored:
-    """An array in a file, read when it is indexed: ``found["q"][:100]``."""
-
-    def __init__(self, path: Path, name: str, shape: tuple[int, ...], dtype: Any) -> None:
-        self.path, self.name, self.shape, self.dtype = path, name, shape, np.dtype(dtype)
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
-
-    def __len__(self) -> int:
-        """Number of items."""
-        return self.shape[0]
-
-    def __getitem__(self, index: Any) -> Any:
-        """Read a part."""
-        with _opened(self.path) as file:
-            return file[self.name][index]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Read all."""
-        return np.asarray(self[:], dtype=dtype)
-
-    def __repr__(self) -> str:
-        """Where it is."""
-        return f"<{self.name} {self.shape} in {self.path}>"
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    if path.suffix == ".zarr":
-        yield library("zarr").open_group(str(path), mode="r")
-        return
-    with library("h5py").File(path, "r") as file:
-        yield file
-
-
 def library(name: str) -> Any:
     """The library that a kind of file needs."""
     try:
         return import_module(name)
     except ImportError:
-        extra = {"h5py": "io", "zarr": "cluster"}[name]
-        raise ImportError(f"to=… needs {name}: pip install 'pliant[{extra}]'") from None
-
-
-def read_store(path: Path) -> dict[str, Any]:
-    """What a `BatchResult` is made of, from a file that a batch has written; error if it is none."""
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {str(path)!r}.")
-    try:
-        with _opened(path) as file:
-            header = json.loads(file.attrs["pliant"])
-            codes = np.asarray(file["status"][:], dtype=np.int8)
-            text = file.attrs["messages"] if path.suffix == ".zarr" else file["messages"][:].tobytes().rstrip(b"\0")
-            about = {
-                name: Field(name, tuple(dims[1:]), tuple(file[name].shape[1:]), *file_kind(file[name]))
-                for name, dims in header["dims"].items()
-            }
-            given = {name: (tuple(dims), np.asarray(file[name][:])) for name, dims in header["given"].items()}
-    except (KeyError, OSError, ValueError) as error:
-        raise ValueError(f"{path} is not the result of a batch, or it is damaged: {error}") from error
-    return {
-        "system_name": header["system"],
-        "arrays": {name: Stored(path, name, (len(codes), *f.shape), f.kind) for name, f in about.items()},
-        "about": about,
-        "names": {dim: tuple(names) for dim, names in header["names"].items()},
-        "given": given,
-        "codes": codes,
-        "messages": {int(k): message for k, message in json.loads(text or "{}").items()},
-        "seconds": 0.0,
-        "interrupted": bool(np.any(codes == 0)),
-        "path": path,
-    }
-
-
-def file_kind(array: Any) -> tuple[str, str, tuple[str, ...]]:
-    """Unit, type and labels of an array in a file."""
-    return str(array.attrs["units"]), np.dtype(array.dtype).str[1:], tuple(json.loads(array.attrs["labels"]))
+        raise ImportError(f"to=… needs {name}: pip install 'pliant[io]'") from None
 
 
 def check_space(path: Path, need: int) -> None:
@@ -202,11 +134,6 @@ def check_space(path: Path, need: int) -> None:
         raise StoreError(
             f"to = {str(path)!r}: the results take {byte_text(need)}, and the disk has {byte_text(free)} left. Use another disk, or ask for less."
         )
-
-
-def part_of(path: Path) -> Path:
-    """What is written before it takes the place of `path`."""
-    return path.with_name(f"{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def byte_text(size: float) -> str:
@@ -245,13 +172,44 @@ def open_store(
                 f'to="file.h5" or to="store.zarr", ask for less, or grant more memory.'
             )
         return Memory(fields, count)
+    path = store_path(to)
+    lock = Lock(path, field="to")
+    try:
+        return file_store(path, lock, fields, count, chunk, header, given)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def store_path(to: str | os.PathLike[str]) -> Path:
+    """Where a file or store can be written to; error if its name or place is not allowed."""
+    if not isinstance(to, (str, os.PathLike)):
+        raise TypeError(f"to = {to!r} must be the path of a file or store.")
     path = Path(to)
     if path.suffix not in _ENDINGS:
         raise ValueError(f"to = {str(to)!r} is not allowed: the name must end in {', '.join(_ENDINGS)}.")
-    if path.suffix == ".zarr":
-        from .zarr_store import ZarrStore
+    if path.suffix != ".zarr":
+        library("h5py")
+        check_target(path, field="to", attempt=True)
+        return path
+    check_target(part_of(Path(os.path.realpath(path))), field="to", attempt=True)
+    if path.exists() and not (path / "zarr.json").is_file():
+        raise FileExistsError(f"to = {str(path)!r} is there already and no Zarr store: choose another name.")
+    return path
 
-        return ZarrStore(path, fields, count, chunk, header, given)
+
+def file_store(
+    path: Path,
+    lock: Lock | None,
+    fields: tuple[Field, ...],
+    count: int,
+    chunk: int,
+    header: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> Store:
+    """A store in the file system, at a path that is locked; a lock that is given is released when the store is finished or given up."""
     from .hdf5_store import HDF5Store
+    from .zarr_store import ZarrStore
 
-    return HDF5Store(path, fields, count, header, given)
+    kind = ZarrStore if path.suffix == ".zarr" else HDF5Store
+    return kind(path, lock, fields, count, chunk, header, given)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.robot import Robot
-from ..model.validate import integer, unknown_name
+from ..model.validate import flag, integer, non_negative, unknown_name
 from ..system import System, needs_system
 from .designs import Design, made
-from .dispatch import Lost, Source, dispatch
+from .dispatch import Dispatcher, Lost
 from .found import BatchResult
+from .identity import identity_of, refuse_another
 from .pool import FAILED, OK, PENDING, REFUSED, Line
-from .stores import Field
-from .worker import Item, Parcel, Wanted, compute_items, named
+from .sources import Source
+from .stores import Field, StoreError
+from .sweep_store import SweepStore, read_sweep
+from .worker import Answer, Item, Parcel, Wanted, compute_items, named
 
 __all__ = ["SweepResult", "sweep"]
 
@@ -39,6 +44,25 @@ class SweepResult(BatchResult):
     """
 
     design: Design = field(default_factory=lambda: Design((), np.zeros((0, 0))), repr=False)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> SweepResult:
+        """The result in a file that a sweep was told to write `to`; its arrays are read when they are indexed.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import pliant as pl
+        >>> robot = pl.Robot("ball")
+        >>> ball = robot.add_body("ball", joint=pl.Revolute("y"), shape=pl.Sphere(0.1), mass=1.0)
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "masses.h5")
+        >>> found = pl.sweep(robot, {"ball.mass": [1.0, 2.0]}, "mass", to=path)
+        >>> pl.SweepResult.open(path)["mass"][:]
+        array([1., 2.])
+        >>> folder.cleanup()
+        """
+        return cls(**read_sweep(Path(path)))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,8 +102,11 @@ def sweep(
     executor: Any = None,
     chunk: int | None = None,
     retries: int = 3,
+    patience: float = 60.0,
     progress: bool | None = None,
     resume: SweepResult | None = None,
+    to: str | os.PathLike[str] | None = None,
+    check: bool = True,
 ) -> SweepResult:
     """Compute something of a robot over parameters and inputs.
 
@@ -104,11 +131,20 @@ def sweep(
     chunk : int, optional
         Items that travel together; about a hundredth of all if left out.
     retries : int
-        How many times a chunk whose worker was lost is given to another one.
+        How many times a chunk whose worker was lost is given to another one; then its items are tried alone. After thirty losses in a row without an answer
+        the sweep ends with what it has.
+    patience : float
+        Seconds after which a Dask cluster without workers, or whose scheduler does not answer, is given up: the sweep ends with what it has, and says so.
     progress : bool, optional
         Show a line on stderr; by default only on a terminal.
     resume : SweepResult, optional
-        What the same sweep has found before it was interrupted; only what is pending is computed.
+        What the same sweep has found before it was interrupted; only what is pending is computed. Error if it is another one: another robot, task (`what`, by what
+        it does), seed, version of pliant or other items.
+    to : path, optional
+        An HDF5 file (``.h5``) or a Zarr store (``.zarr``) for the result. What is computed is written as it comes, to a journal beside it; the same call goes on with
+        what is there, whatever ended the one before. A store of another sweep is an error.
+    check : bool
+        False takes what is there although robot, task, seed or version differ; items must agree.
 
     Returns
     -------
@@ -142,48 +178,81 @@ def sweep(
     for name in plan.names:
         if name not in system.input_names and name not in system.parameters:
             raise unknown_name("parameter or input", str(name), [*system.input_names, *system.parameters])
-    count = len(plan)
+    identity = identity_of(system, wanted, plan, seed)
+    count, patience = len(plan), non_negative("patience", patience, unit="s")
     size = max(1, count // 100) if chunk is None else integer("chunk", chunk, minimum=1)
-    work = _Work(system, plan, seed, resume)
-    clock, line = time.perf_counter(), Line(progress, count)
-    interrupted = False
+    retries = integer("retries", retries)
+    work = _Work(system, plan, identity, seed)
+    if resume is not None:
+        refuse_another(resume.origin.get("sweep", {}), identity, "resume is the result of", flag("check", check))
+    with nullcontext() if to is None else SweepStore(to, identity, flag("check", check)) as store:
+        if store is not None:
+            work.keep_in(store)
+        if resume is not None:
+            work.take(resume)
+        found, error = _carried_out(work, executor, wanted, size, retries, patience, progress)
+        return found if store is None else store.finish(found, error)
+
+
+def _carried_out(
+    work: _Work, executor: Any, wanted: Wanted, size: int, retries: int, patience: float, progress: bool | None
+) -> tuple[SweepResult, StoreError | None]:
+    """What is found, and what kept it from being written."""
+    clock, line = time.perf_counter(), Line(progress, len(work))
+    interrupted, failed = False, None
     try:
-        work.run(Source(executor), wanted, size, integer("retries", retries), line)
+        if work.pending:
+            work.run(Source(executor), wanted, size, retries, patience, line)
     except KeyboardInterrupt:
         interrupted = True
+    except StoreError as error:
+        failed = error
     finally:
         line.close()
-    return work.result(time.perf_counter() - clock, interrupted)
+    return work.result(time.perf_counter() - clock, interrupted), failed
 
 
 class _Work:
     """Items, and what became of them."""
 
-    def __init__(self, system: System, plan: Design, seed: int, before: SweepResult | None) -> None:
-        self._system, self._plan, self._seed = system, plan, seed
+    def __init__(self, system: System, plan: Design, identity: Mapping[str, Any], seed: int) -> None:
+        self._system, self._plan, self._identity, self._seed = system, plan, identity, seed
         self._answers: dict[int, dict[str, Array]] = {}
         self._codes = np.zeros(len(plan), dtype=np.int8)
         self._messages: dict[int, str] = {}
+        self._warnings: list[str] = []
+        self._store: SweepStore | None = None
         for k, row in enumerate(plan.values):
             if not np.all(np.isfinite(row)):
                 name = plan.names[int(np.flatnonzero(~np.isfinite(row))[0])]
                 self._say(k, REFUSED, f"{name} = {row[plan.names.index(name)]} must be a finite number.")
-        if before is not None:
-            self._take(before)
 
-    def _take(self, before: SweepResult) -> None:
-        if before.design.names != self._plan.names or not np.array_equal(
-            before.design.values, self._plan.values, equal_nan=True
-        ):
-            raise ValueError(
-                "resume is the result of another sweep: its names or values differ from those of this one."
+    def __len__(self) -> int:
+        """Number of items."""
+        return len(self._codes)
+
+    @property
+    def pending(self) -> int:
+        """Items that are to be computed."""
+        return int(np.count_nonzero(self._codes == PENDING))
+
+    def take(self, before: BatchResult) -> None:
+        """What was found before, of items that are pending."""
+        arrays = {name: np.asarray(before.arrays[name][:]) for name in before.arrays}
+        answers: list[Answer] = []
+        for k in np.flatnonzero((self._codes == PENDING) & before.done).tolist():
+            well = before.codes[k] == OK
+            answers.append(
+                (k, {name: array[k] for name, array in arrays.items()}, "") if well else (k, None, before.message(k))
             )
-        for k in np.flatnonzero(before.done).tolist():
-            self._codes[k] = before.codes[k]
-            if before.codes[k] == OK:
-                self._answers[k] = {name: np.asarray(before.arrays[name][k]) for name in before.arrays}
-            else:
-                self._messages[k] = before.message(k)
+        self._record(answers)
+
+    def keep_in(self, store: SweepStore) -> None:
+        """Have answers written as they come, and take those that are there."""
+        if store.before is not None:
+            self.take(store.before)
+        self._keep([answer for answer in store.answers if 0 <= answer[0] < len(self)])
+        self._store = store
 
     def _say(self, k: int, code: np.int8, text: str) -> None:
         self._codes[k], self._messages[k] = code, text
@@ -198,34 +267,54 @@ class _Work:
         for first in range(0, len(rest), size):
             yield rest[first : first + size]
 
-    def run(self, source: Source, wanted: Wanted, size: int, retries: int, line: Line) -> None:
-        """Compute all that is pending."""
-        parcel = (self._system, wanted) if source.local else Parcel.of(self._system, wanted)
+    def run(self, source: Source, wanted: Wanted, size: int, retries: int, patience: float, line: Line) -> None:
+        """Compute all that is pending; `KeyboardInterrupt` after what was under way has been kept."""
+        with closing(source):
+            parcel = (self._system, wanted) if source.local else Parcel.of(self._system, wanted)
 
-        def call(chunk: list[int]) -> tuple[Any, ...]:
-            return compute_items, parcel, [self._item(k) for k in chunk]
+            def call(chunk: list[int]) -> tuple[Any, ...]:
+                return compute_items, parcel, [self._item(k) for k in chunk]
 
-        with closing(dispatch(source, call, self._chunks(size), retries)) as answers:
-            for chunk, answer in answers:
-                if isinstance(answer, Lost):
-                    self._lost(chunk, answer)
-                else:
-                    self._keep(answer)
-                done = int(np.count_nonzero(self._codes))
-                line.show(done, last=done == len(self._codes))
+            dispatcher = Dispatcher(source, call, self._chunks(size), retries, patience)
+            try:
+                for chunk, answer in dispatcher.answers():
+                    if self._settle(chunk, answer):
+                        raise KeyboardInterrupt
+                    done = len(self._codes) - self.pending
+                    line.show(done, last=done == len(self._codes))
+            except KeyboardInterrupt:
+                for chunk, answer in dispatcher.rest():
+                    self._settle(chunk, answer)
+                raise
+            finally:
+                dispatcher.cancel()
+        if dispatcher.gone and self.pending:
+            self._warnings.append(
+                f"{self.pending} of {len(self._codes)} items were not computed: the workers are gone ({dispatcher.gone}). Go on with resume=."
+            )
 
-    def _lost(self, chunk: list[int], why: Lost) -> None:
+    def _settle(self, chunk: list[int], answer: Any) -> bool:
+        """Keep an answer; whether what is computed asked for an interrupt."""
+        if not isinstance(answer, Lost):
+            answers, interrupted = answer
+            self._record(answers)
+            return bool(interrupted)
+        if answer.final:
+            self._record([(k, None, f"no answer from its worker: {answer.reason}") for k in chunk])
+            return False
         for k in chunk:
-            if why.final:
-                self._say(k, FAILED, f"no answer from its worker: {why.reason}")
-            else:
-                self._messages[k] = (
-                    f"not computed: the workers are gone ({why.reason}). Give a function that makes the executor, so that a broken one can be replaced, "
-                    "or go on with resume=."
-                )
+            self._messages[k] = (
+                f"not computed: the workers are gone ({answer.reason}). Give a function that makes the executor, so that a broken one can be replaced, "
+                "or go on with resume=."
+            )
+        return False
 
-    def _keep(self, answers: list[tuple[int, dict[str, Any] | None, str]]) -> None:
+    def _record(self, answers: list[Answer]) -> None:
+        self._keep(answers if self._store is None or not answers else self._store.add(answers))
+
+    def _keep(self, answers: list[Answer]) -> None:
         for k, arrays, text in answers:
+            self._messages.pop(k, None)
             if arrays is None:
                 self._say(k, FAILED, text)
             else:
@@ -253,5 +342,6 @@ class _Work:
             for name, array in self._answers[k].items():
                 out[name][k] = array
         return SweepResult(
-            self._system.name, out, fields, {}, {}, self._codes, self._messages, seconds, interrupted, design=self._plan
-        )
+            self._system.name, out, fields, {}, {}, self._codes, self._messages, seconds, interrupted, tuple(self._warnings),
+            origin={name: self._identity[name] for name in ("pliant", "robot")} | {"sweep": self._identity}, design=self._plan,
+        )  # fmt: skip

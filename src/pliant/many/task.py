@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..solve.identity import digest
 from ..system import System
 from .found import BatchResult
 from .items import Refusals
@@ -18,7 +19,7 @@ from .pool import AHEAD, FAILED, OK, REFUSED, STATUS, Done, run_chunks
 from .robots import Robots
 from .stores import Field, StoreError, Window, free_memory, open_store
 
-__all__ = ["Chunk", "Options", "Task", "carry_out", "chunk_size"]
+__all__ = ["Chunk", "Options", "Task", "carry_out", "chunk_size", "header_of", "origin_of"]
 
 Indices = NDArray[np.int64]
 
@@ -111,20 +112,42 @@ def chunk_size(usual: int, system: System) -> int:
     return max(1, int(usual * min(1.0, (24 / max(system.nv, 1)) ** 2)))
 
 
+def origin_of(system: System) -> dict[str, Any]:
+    """Which robot and version a result is of."""
+    from .. import __version__
+
+    return {"pliant": __version__, "robot": digest(system)}
+
+
+def header_of(
+    name: str,
+    fields: Iterable[Field],
+    names: Mapping[str, tuple[str, ...]],
+    given: Mapping[str, tuple[tuple[str, ...], Any]],
+    origin: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a store says of its result, see `Contents`."""
+    return {
+        "system": name,
+        "status": list(STATUS),
+        "fields": [f.name for f in fields],
+        "names": {dim: list(labels) for dim, labels in names.items()},
+        "given": {name: list(dims) for name, (dims, _values) in given.items()},
+        "about": dict(origin),
+    }
+
+
 def carry_out(task: Task, options: Options) -> BatchResult:
     """Compute all items and gather them; error with what was stored if the disk is full."""
     item = max(1, sum(f.size for f in task.fields))
     budget = 0.5 * free_memory() if options.memory is None else options.memory
     under_way = AHEAD * options.threads + 1  # chunks that exist at the same time
     chunk = max(1, min(task.size, -(-task.count // (4 * options.threads)), int(budget / under_way / item)))
-    header = {
-        "system": task.robots.system.name,
-        "status": STATUS,
-        "names": {dim: list(names) for dim, names in task.names.items()},
-        "dims": {f.name: ["item", *f.dims] for f in task.fields},
-        "given": {name: list(dims) for name, (dims, _values) in task.given.items()},
-    }
-    store = open_store(options.to, task.fields, task.count, chunk, budget, header, task.given)
+    origin = origin_of(task.robots.system)
+    fields = {f.name: f for f in task.fields}
+    given = {name: found for name, found in task.given.items() if name not in fields}
+    header = header_of(task.robots.system.name, task.fields, task.names, given, origin)
+    store = open_store(options.to, task.fields, task.count, chunk, budget, header, given)
     try:
         outcome = run_chunks(task.work, task.count, chunk, options.threads, store, options.progress)
     except BaseException:
@@ -136,8 +159,8 @@ def carry_out(task: Task, options: Options) -> BatchResult:
         store.forget()
         raise
     found = BatchResult(
-        task.robots.system.name, arrays, {f.name: f for f in task.fields}, task.names, task.given, outcome.status, outcome.messages, outcome.seconds,
-        outcome.interrupted, path=store.path,
+        task.robots.system.name, arrays, fields, task.names, task.given, outcome.status, outcome.messages, outcome.seconds,
+        outcome.interrupted, path=store.path, origin=origin,
     )  # fmt: skip
     if outcome.error is not None:
         done = int(np.count_nonzero(outcome.status))

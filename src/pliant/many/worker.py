@@ -20,7 +20,7 @@ from ..solve.equilibrium import Equilibrium
 from ..solve.statics import solve_statics
 from ..system import System
 
-__all__ = ["QUANTITIES", "Item", "Parcel", "Wanted", "compute_items"]
+__all__ = ["QUANTITIES", "Answer", "Item", "Parcel", "Wanted", "compute_items"]
 
 _COMPILED: dict[str, System] = {}  # robots of this process, by digest
 _LOCK = threading.Lock()
@@ -186,19 +186,34 @@ def _pickled(value: Any, what: str, advice: str) -> bytes:
 Answer = tuple[int, dict[str, Any] | None, str]  # number of the item, its arrays or None, why there are none
 
 
-def compute_items(parcel: Parcel | tuple[System, Wanted], items: list[Item]) -> list[Answer]:
-    """Compute some items, in this process."""
+def compute_items(
+    parcel: Parcel | tuple[System, Wanted], items: list[Item], stop: threading.Event | None = None
+) -> tuple[list[Answer], bool]:
+    """Compute some items, in this process, until all are done or `stop` is set; whether an interrupt ended it."""
     if isinstance(parcel, Parcel):
         system, wanted = parcel.system(), pickle.loads(parcel.wanted)
     else:
         system, wanted = parcel
     out: list[Answer] = []
     for item in items:
+        if stop is not None and stop.is_set():
+            break
         try:
             values = {name: x for name, x in item.values.items() if name not in item.u}
             case = Case(system.with_parameters(values) if values else system, item)
             out.append((item.index, evaluate(wanted, case), ""))
-        except Exception as error:  # of one item: others go on
-            text = str(error.args[0]) if error.args else ""
-            out.append((item.index, None, text or type(error).__name__))
-    return out
+        except KeyboardInterrupt:
+            return out, True
+        except BaseException as error:  # of one item, SystemExit too: others go on
+            out.append((item.index, None, _reason(error)))
+    return out, False
+
+
+def _reason(error: BaseException) -> str:
+    """What an exception says, whatever it is."""
+    kind = type(error).__name__
+    try:
+        text = str(error.args[0]) if error.args else ""
+    except Exception:
+        text = ""
+    return f"{kind}: {text}".rstrip(": ") if not isinstance(error, Exception) else text or kind

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._files import check_target, write_file
+from .._seals import read_seal, seal
 from ..system import System
 from .drive import State
 from .exchange import units_of, write_contacts
@@ -31,7 +32,6 @@ __all__ = ["check_result_path", "load_result", "save_result"]
 FORMAT = 2
 _ARRAYS = ("t", "q", "v", "a", "u", "tau", "multipliers", "memory", "control")
 _BLOCK = 512
-_MAGIC = b"pliant result "
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -83,8 +83,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> None:
             file.create_dataset(name, data=array, **packed)
         write_contacts(file, result)
     content = memory.getbuffer()
-    block = _MAGIC + f"{FORMAT}\nsha256 {hashlib.sha256(content[_BLOCK:]).hexdigest()}\n".encode()
-    content[:_BLOCK] = block.ljust(_BLOCK, b"\n")
+    content[:_BLOCK] = seal("result", FORMAT, content[_BLOCK:]).ljust(_BLOCK, b"\n")
     write_file(path, content)
 
 
@@ -116,20 +115,21 @@ def load_result(path: str | os.PathLike[str], system: System, *, check: bool = T
 
 def _stated_format(path: str | os.PathLike[str], content: bytes, check: bool) -> int | None:
     """The format that the first bytes name, None for files that begin like those of format 1; error if it is no result."""
-    if content.startswith(_MAGIC):
-        words = content[len(_MAGIC) : _BLOCK].split()
-        number = int(words[0]) if words and words[0].isdigit() else 0
-        if number < 2 or number > FORMAT:
+    found = read_seal(content[:_BLOCK], "result")
+    if found is not None:
+        if found.number < 2 or found.number > FORMAT:
             raise ValueError(
-                f"{path} has format {number}; this version of pliant reads 1 to {FORMAT}. It was written by a newer version, "
+                f"{path} has format {found.number}; this version of pliant reads 1 to {FORMAT}. It was written by a newer version, "
                 "or is damaged."
             )
-        if check and words[1:3] != [b"sha256", hashlib.sha256(content[_BLOCK:]).hexdigest().encode()]:
+        if check and found.digest != hashlib.sha256(content[_BLOCK:]).hexdigest():
             raise ValueError(
                 f"{path} is damaged or was changed after it was written: its checksum differs. Use another copy; "
                 "Result.load(path, system, check=False) reads what can be read."
             )
-        return number
+        return found.number
+    if read_seal(content[:_BLOCK], "batch") is not None:
+        raise ValueError(f"{path} is the result of a batch or sweep, not of a motion: BatchResult.open reads it.")
     if content.startswith(_HDF5):
         return None
     if content[_BLOCK:].startswith(_HDF5):
