@@ -20,7 +20,7 @@ TEXT = pl.io.starter_text()
 FILES = {
     **{path.stem: (path.read_bytes(), ".yaml") for path in sorted((ROOT / "examples" / "models").glob("*.yaml"))},
     **{f"starter {kind}": (pl.io.starter_text(kind).encode(), ".yaml") for kind in pl.io.STARTERS},
-    "json": (pl.io.dump_model(pl.load_model(TEXT), format="json").encode(), ".json"),
+    "json": (pl.io.dump_model(pl.parse_model(TEXT), format="json").encode(), ".json"),
 }
 
 
@@ -134,7 +134,7 @@ HOSTILE = {
     "long number": ('{"links": {}, "gravity": [' + "9" * 5000 + ", 0, 0]}", "gravity|not valid"),
     "only a comment": ("# nothing\n", "it is empty"),
     "only spaces": (" \n ", "it is empty"),
-    "nothing": ("", "it is empty; give the path of a model file"),
+    "nothing": ("", "it is empty: a model needs"),
 }  # fmt: skip
 
 
@@ -142,7 +142,7 @@ HOSTILE = {
 def test_hostile_text_is_refused(kind):
     text, words = HOSTILE[kind]
     with pytest.raises(pl.ModelFileError, match=words) as caught:
-        pl.load_model(text)
+        pl.parse_model(text)
     assert len(str(caught.value)) < 3000
 
 
@@ -157,28 +157,32 @@ def test_what_is_too_large_is_not_parsed(suffix, tmp_path, monkeypatch):
     with pytest.raises(pl.ModelFileError, match=r"it has about 25000\d values; at most .* 200000 values"):
         pl.load_model(path)
     path.write_text("# " + "x" * 10_000_001)
-    with pytest.raises(pl.ModelFileError, match=r"it has 1000000\d characters; at most 10000000"):
+    with pytest.raises(ValueError, match=r"has 10000003 bytes; at most 10000000 are read of a model file"):
         pl.load_model(path)
+    with pytest.raises(pl.ModelFileError, match=r"it has 10000003 characters; at most 10000000"):
+        pl.parse_model(path.read_text())
 
 
 def test_dictionaries_are_checked_like_files():
     own: dict = {}
     own["links"] = own
     with pytest.raises(pl.ModelFileError, match="nested deeper than 40 levels"):
-        pl.load_model(own)
+        pl.parse_model(own)
     with pytest.raises(pl.ModelFileError, match="links: the key 1 is not text"):
-        pl.load_model({"links": {1: {"type": "body"}}})
+        pl.parse_model({"links": {1: {"type": "body"}}})
 
 
 @pytest.mark.parametrize("source", [3, None, [1], b"links: {}", object()])
 def test_what_is_no_source(source):
-    with pytest.raises(TypeError, match=r"source = .* must be the path of a model file, its text, or a dictionary"):
+    with pytest.raises(TypeError, match=r"path = .* must be the path of a model file"):
         pl.load_model(source)
+    with pytest.raises(TypeError, match=r"content = .* must be the text of a model, or a dictionary"):
+        pl.parse_model(source)
 
 
 def test_paths_that_cannot_be_read(tmp_path):
     """Finding 18."""
-    with pytest.raises(IsADirectoryError, match=r"cannot be read as a model file: Is a directory. Give the path"):
+    with pytest.raises(IsADirectoryError, match=r"cannot be read as a model file: it is a folder. Give the path"):
         pl.load_model(tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no model file"):
         pl.load_model(tmp_path / "none.yaml")
@@ -217,7 +221,7 @@ loads:
   push: {type: wrench, parent: arm.tip, force: [0, 0, 0]}
 """
     with pytest.raises(pl.ModelFileError) as caught:
-        pl.load_model(text)
+        pl.parse_model(text)
     found = {problem.path: problem.message for problem in caught.value.problems}
     assert set(found) == {
         "links.arm.parent",
@@ -236,4 +240,146 @@ def test_a_number_without_end_beside_a_formula() -> None:
     text = pl.io.starter_text().replace("strains:", 'reference_strain: [0, "X", .inf, 1, 0, 0]\n    strains:', 1)
     assert ".inf" in text
     with pytest.raises(pl.ModelFileError, match="is not a finite number"):
-        pl.load_model(text)
+        pl.parse_model(text)
+
+
+# ---------------------------------------------------------------- text is text, a path is a path
+
+
+def test_text_is_never_taken_for_a_path(tmp_path, monkeypatch):
+    """Text of one line was opened as a file of this machine."""
+    monkeypatch.chdir(tmp_path)
+    Path("secret.yaml").write_text(TEXT)
+    for text in ("secret.yaml", str(tmp_path / "secret.yaml"), "./secret.yaml\n"):
+        with pytest.raises(pl.ModelFileError, match="<text>"):
+            pl.parse_model(text)
+    with pytest.raises(OSError, match=r"A text is read by parse_model|there is no model file"):
+        pl.load_model(TEXT)
+    with pytest.raises(FileNotFoundError, match="there is no model file"):
+        pl.load_model('{"links": {}}')
+
+
+@pytest.mark.parametrize(
+    "loader", [pl.load_model, pl.load_urdf, pl.load_mjcf, pl.io.read_urdf, pl.io.read_mjcf, pl.Mesh.from_file, pl.io.from_sorosim]
+)  # fmt: skip
+def test_what_loads_a_file_takes_no_text(loader):
+    for text in (TEXT, "<robot name='r'><link name='a'/></robot>", "<mujoco/>", "solid a\nendsolid", "v 0 0 0\n"):
+        with pytest.raises((OSError, ValueError)):
+            loader(text)
+
+
+MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+NAMED = {
+    "visual": "links: {{b: {{type: body, mass: 1, visual: {file}}}}}",
+    "shape": "links: {{b: {{type: body, density: 1, shape: {{type: Mesh, file: {file}}}}}}}",
+    "include": "links: {{}}\ninclude: {{file: {file}}}",
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_a_text_names_no_files(kind, tmp_path):
+    """A text that came from elsewhere, such as a browser, may not have files of this machine read."""
+    file = tmp_path / ("arm.urdf" if kind == "include" else "m.obj")
+    file.write_text(f'<robot name="r"><link name="a">{BODY}</link></robot>' if kind == "include" else MESH)
+    text = NAMED[kind].format(file=file)
+    with pytest.raises(pl.ModelFileError, match=r"is not read: a text has no folder"):
+        pl.parse_model(text)
+    assert pl.parse_model(text, folder=tmp_path).robot.links
+
+
+def test_a_dropped_file_opens_no_other(tmp_path):
+    """What the page of the studio does with a file, without a browser."""
+    from pliant.viz.studio import _read
+
+    (tmp_path / "secret.yaml").write_text(TEXT)
+    (tmp_path / "m.obj").write_text(MESH)
+    for name in ("x.yaml", "x.yml", "x.json"):
+        with pytest.raises(pl.ModelFileError, match=f"^{name}"):
+            _read(name, str(tmp_path / "secret.yaml").encode())
+        with pytest.raises(pl.ModelFileError, match="is not read: a text has no folder"):
+            _read(name, NAMED["visual"].format(file=tmp_path / "m.obj").encode())
+    law = (
+        "links: {a: {type: rod, length: 1, section: {type: Circle, radius: 0.1}, strains: {bending: 0}, "
+        "material: {young: 1, poisson: 0, density: 1}, law: {type: UserLaw, function: 'os:system'}}}"
+    )
+    with pytest.raises(pl.ModelFileError, match="is Python code"):
+        _read("x.yaml", law.encode())
+    assert _read("x.yaml", TEXT.encode()).robot.nv == 24
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_files_are_read_from_the_own_folder_only(kind, tmp_path):
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder in (own, own / "below", other):
+        folder.mkdir()
+    content = f'<robot name="r"><link name="a">{BODY}</link></robot>' if kind == "include" else MESH
+    end = "urdf" if kind == "include" else "obj"
+    for folder in (own / "below", other):
+        (folder / f"m.{end}").write_text(content)
+    (own / f"link.{end}").symlink_to(other / f"m.{end}")
+    (own / f"fine.{end}").symlink_to(own / "below" / f"m.{end}")
+    (own / "folder").symlink_to(other)
+    model = own / "r.yaml"
+    for name in (f"below/m.{end}", f"below/../fine.{end}", own / "below" / f"m.{end}"):
+        model.write_text(NAMED[kind].format(file=name))
+        assert pl.load_model(model).robot.links
+    outside = (f"../other/m.{end}", other / f"m.{end}", f"link.{end}", f"folder/m.{end}", f"below/../../other/m.{end}")
+    for name in outside:
+        model.write_text(NAMED[kind].format(file=name))
+        with pytest.raises(pl.ModelFileError, match=r"outside of the folder.*folder=\.\.\., or --folder"):
+            pl.load_model(model)
+        assert pl.load_model(model, folder=tmp_path).robot.links
+    for name in ("http://a.example/m.obj", "file:///etc/passwd", "'\\\\server\\share\\m.obj'", "//server/share/m.obj"):
+        model.write_text(NAMED[kind].format(file=name))
+        with pytest.raises(pl.ModelFileError, match="is not read: only paths in the own folder are, no addresses"):
+            pl.load_model(model, folder="/")
+
+
+def test_meshes_of_a_urdf_lie_in_its_package(tmp_path):
+    """Beside it, and in the package that it is in; what leads out is a note."""
+    arm = tmp_path / "src" / "arm"
+    for folder in ("urdf", "meshes"):
+        (arm / folder).mkdir(parents=True)
+    (arm / "meshes" / "m.obj").write_text(MESH)
+    (tmp_path / "m.obj").write_text(MESH)
+    path = arm / "urdf" / "arm.urdf"
+
+    def drawn(name, **options):
+        mesh = f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+        path.write_text(f'<robot name="r"><link name="a">{BODY}{mesh}</link></robot>')
+        read = pl.io.read_urdf(path, **options)
+        return len(read.robot.link("a").content.visual), " ".join(read.notes)
+
+    assert drawn("../meshes/m.obj")[0] == 0
+    assert "outside of the folder" in drawn("../meshes/m.obj")[1]
+    assert drawn("../meshes/m.obj", folder=arm)[0] == 1
+    (arm / "package.xml").write_text("<package/>")
+    for name in ("../meshes/m.obj", "package://arm/meshes/m.obj", "package://other_name/meshes/m.obj", f"file://{arm}/meshes/m.obj"):  # fmt: skip
+        assert drawn(name) == (1, "")
+    for name, why in (
+        ("package://arm/../../m.obj", "outside"),
+        ("../../../m.obj", "outside"),
+        (f"file://{tmp_path}/m.obj", "outside"),
+        ("http://a.example/m.obj", "no addresses"),
+        ("package://m.obj", "not found"),
+    ):
+        count, notes = drawn(name)
+        assert count == 0
+        assert why in notes
+
+
+def test_a_saved_model_names_its_meshes_from_its_folder(tmp_path):
+    """So that the folder can be moved, and the model is read again."""
+    (tmp_path / "own" / "meshes").mkdir(parents=True)
+    for place in (tmp_path / "own" / "meshes" / "m.obj", tmp_path / "m.obj"):
+        place.write_text(MESH)
+    robot = pl.Robot("cart")
+    robot.add_body("cart", mass=1.0, visual=pl.Visual(file=str(tmp_path / "own" / "meshes" / "m.obj")))
+    for name in ("r.yaml", "r.json"):
+        robot.save(tmp_path / "own" / name)
+        assert str(tmp_path) not in (tmp_path / "own" / name).read_text()
+        assert pl.load_model(tmp_path / "own" / name).robot.link("cart").content.visual
+    robot.add_body("other", mass=1.0, visual=pl.Visual(file=str(tmp_path / "m.obj")))
+    with pytest.warns(UserWarning, match=r"'other'.*lies outside of the folder.*folder="):
+        robot.save(tmp_path / "own" / "r.yaml")
+    assert pl.load_model(tmp_path / "own" / "r.yaml", folder=tmp_path).robot.link("other").content.visual

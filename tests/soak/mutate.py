@@ -219,7 +219,7 @@ def outcome(text: bytes, directory: Path, suffix: str = ".yaml") -> str:
         warnings.simplefilter("ignore", UserWarning)
         try:
             robot = pl.load_urdf(path) if suffix == ".urdf" else pl.load_model(path).robot
-            again = pl.load_model(pl.io.dump_model(robot)).robot
+            again = pl.parse_model(pl.io.dump_model(robot)).robot
         except pl.ModelFileError as error:
             vague = [problem.message for problem in error.problems if len(problem.message) < 10]
             return "refused" if error.problems and not vague else f"vague: {error}"

@@ -62,10 +62,10 @@ def _load(options: argparse.Namespace) -> Model:
         hint = f"model files there: {', '.join(near[:8])}" if near else "pliant new arm.yaml writes one"
         raise FileNotFoundError(f"no file {options.model!r}; {hint}.")
     if path.suffix.lower() == ".urdf":
-        return Model(load_urdf(path))
+        return Model(load_urdf(path, folder=options.folder))
     if path.suffix.lower() == ".xml":
-        return Model(load_mjcf(path))
-    return load_model(path, allow_code=options.allow_code)
+        return Model(load_mjcf(path, folder=options.folder))
+    return load_model(path, folder=options.folder, allow_code=options.allow_code)
 
 
 def _inputs(model: Model, options: argparse.Namespace, given: Any) -> dict[str, Any] | Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ..compile.loading import input_names
@@ -15,7 +14,7 @@ from ..model.routing import Along
 from .description import FILE
 from .kinds import Reference
 from .mjcf import load_mjcf
-from .parts import MaterialName, beside, routed
+from .parts import MaterialName, routed
 from .places import FRAME, At
 from .records import Item, Record
 from .source import FAILED, Place, suggestion
@@ -99,11 +98,13 @@ class _Builder:
     def include(self, values: dict[str, Any]) -> None:
         """Begin with the robot of another file; its name and gravity are those of this one, if it has them."""
         place = self.place.child("include")
-        path = Path(beside(place, values["file"]))
         options: dict[str, Any] = {"limits": values["limits"], "meshes": values["meshes"]}
         if "gravity" in self.sections:
             options["gravity"] = self.robot.gravity
+        files = place.document.files
         try:
+            path = files.find(values["file"])
+            options["folder"] = files.home if files.top is None else files.top
             if path.suffix.lower() == ".xml":
                 robot = load_mjcf(path, **options)
             else:

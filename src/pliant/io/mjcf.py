@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,21 +11,30 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._reading import Folder, package_of
 from ..model.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..model.pose import Pose, rotate
 from ..model.robot import Robot
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Inertia, Mesh, Shape, Sphere, Visual
 from .source import ModelFileError
-from .urdf import ImportedRobot, UrdfJoint, add_stops, check_xml, wrong
+from .urdf import ImportedRobot, UrdfJoint, add_stops, read_xml, wrong
 
 __all__ = ["load_mjcf", "read_mjcf"]
 
 Array = NDArray[np.float64]
 Element = ElementTree.Element
+_MASSES = ("settotalmass", "boundmass", "boundinertia", "balanceinertia")  # what changes masses afterwards
 _LEFT_OUT = ("tendon", "contact", "deformable", "extension", "skin")
 
 
-def load_mjcf(path: str | Path, *, gravity: ArrayLike | None = None, limits: bool = True, meshes: bool = True) -> Robot:
+def load_mjcf(
+    path: str | Path,
+    *,
+    gravity: ArrayLike | None = None,
+    limits: bool = True,
+    meshes: bool = True,
+    folder: str | Path | None = None,
+) -> Robot:
     """Make a robot from the rigid part of an MJCF file; rods can then be added to it.
 
     Parameters
@@ -35,6 +46,8 @@ def load_mjcf(path: str | Path, *, gravity: ArrayLike | None = None, limits: boo
         Whether ranges of joints are kept by stops, as in `load_urdf`.
     meshes : bool
         Whether geoms are drawn (`Visual`).
+    folder : path, optional
+        The highest folder from which meshes are read; if left out, that of the ROS package (the nearest with a ``package.xml``), or of the file.
 
     Returns
     -------
@@ -57,19 +70,23 @@ def load_mjcf(path: str | Path, *, gravity: ArrayLike | None = None, limits: boo
     >>> robot = load_mjcf("arm.xml")  # doctest: +SKIP
     >>> robot.add_rod("finger", parent="hand", ...)  # doctest: +SKIP
     """
-    return read_mjcf(path, gravity=gravity, limits=limits, meshes=meshes).robot
+    return read_mjcf(path, gravity=gravity, limits=limits, meshes=meshes, folder=folder).robot
 
 
 def read_mjcf(
-    path: str | Path, *, gravity: ArrayLike | None = None, limits: bool = True, meshes: bool = True
+    path: str | Path,
+    *,
+    gravity: ArrayLike | None = None,
+    limits: bool = True,
+    meshes: bool = True,
+    folder: str | Path | None = None,
 ) -> ImportedRobot:
     """Read an MJCF file, with its joints by name and notes on what was left out; see `load_mjcf`."""
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no MJCF file {str(path)!r}.")
-    check_xml(path, "mujoco", "an MJCF file")
+    files = Folder(path.parent, package_of(path) if folder is None else Path(folder))
+    data = read_xml(path, "mujoco", "MJCF file")
     try:
-        return _Reader(ElementTree.fromstring(path.read_bytes()), path.parent, gravity, limits, meshes).run()
+        return _Reader(ElementTree.fromstring(data), files, gravity, limits, meshes).run()
     except ModelFileError:
         raise
     except (TypeError, ValueError, KeyError, OSError, ImportError) as error:
@@ -89,7 +106,7 @@ def _numbers(text: str | None, default: ArrayLike) -> Array:
 class _Reader:
     """Turns elements into bodies, parents first."""
 
-    def __init__(self, root: Element, folder: Path, gravity: Any, limits: bool, meshes: bool) -> None:
+    def __init__(self, root: Element, files: Folder, gravity: Any, limits: bool, meshes: bool) -> None:
         self.root, self.limits, self.meshes = root, limits, meshes
         self.compiler: dict[str, str] = {}
         for element in root.findall("compiler"):
@@ -98,37 +115,46 @@ class _Reader:
             raise ValueError("<include> is not read: save the whole model to one file first (mj_saveLastXML).")
         if self.compiler.get("coordinate", "local") != "local":
             raise ValueError("compiler coordinate='global' is not read; MuJoCo itself no longer knows it.")
+        changed = [key for key in _MASSES if self.compiler.get(key) not in (None, "false", "0", "-1")]
+        if changed:
+            raise ValueError(
+                f"compiler {changed[0]} is not read: let MuJoCo write the masses that come of it (mj_saveLastXML)."
+            )
         told = [_numbers(option.get("gravity"), (0, 0, -9.81)) for option in root.findall("option")]
         own = told[-1] if told else (0.0, 0.0, -9.81)
         self.robot = Robot(root.get("model") or "robot", gravity=own if gravity is None else gravity)
         self.degrees = self.compiler.get("angle", "degree") == "degree"
-        self.mesh_folder = folder / (self.compiler.get("meshdir") or self.compiler.get("assetdir") or "")
+        self.files, self.mesh_folder = files, self.compiler.get("meshdir") or self.compiler.get("assetdir") or ""
         self.assets = {
             m.get("name") or Path(m.get("file", "")).stem: m for a in root.findall("asset") for m in a.findall("mesh")
         }
         self.defaults: dict[str, dict[str, dict[str, str]]] = {"": {}}
         for element in root.findall("default"):
-            self._read_defaults(element, {})
+            self._read_defaults(element)
         self.joints: dict[str, UrdfJoint] = {}
         self.ranges: dict[str, tuple[str, float | None, float | None, float | None]] = {}
         self.springs: list[tuple[str, str, dict[str, str]]] = []
         self.notes: list[str] = []
         self.world: dict[str, Pose] = {"world": Pose()}  # where bodies are in the file
+        self.links: set[str] = set()
         self.count = 0
 
     # ------------------------------------------------------------ defaults and values
 
-    def _read_defaults(self, element: Element, above: dict[str, dict[str, str]]) -> None:
-        own = {tag: dict(values) for tag, values in above.items()}
-        for child in element:
-            if child.tag != "default":
-                own[child.tag] = own.get(child.tag, {}) | child.attrib
-        name = element.get("class", "")
-        self.defaults[name] = own
-        if name == "main" or not above:
-            self.defaults[""] = own if name in ("", "main") else self.defaults[""]
-        for child in element.findall("default"):
-            self._read_defaults(child, own)
+    def _read_defaults(self, element: Element) -> None:
+        """Attributes by class and tag: those of a class with those of the classes around it."""
+        stack: list[tuple[Element, dict[str, dict[str, str]]]] = [(element, {})]
+        while stack:
+            element, above = stack.pop()
+            own = {tag: dict(values) for tag, values in above.items()}
+            for child in element:
+                if child.tag != "default":
+                    own[child.tag] = own.get(child.tag, {}) | child.attrib
+            name = element.get("class", "")
+            self.defaults[name] = own
+            if name == "main" or not above:
+                self.defaults[""] = own if name in ("", "main") else self.defaults[""]
+            stack += [(child, own) for child in reversed(element.findall("default"))]
 
     def values(self, element: Element, childclass: str, tag: str | None = None) -> dict[str, str]:
         """Attributes of an element with those of its class."""
@@ -179,7 +205,7 @@ class _Reader:
     def run(self) -> ImportedRobot:
         """Everything."""
         for world in self.root.findall("worldbody"):
-            self.children(world, "world", Pose(), "")
+            self.tree(world)
         if not self.robot.links:
             raise ValueError("the file has no bodies.")
         if self.limits:
@@ -197,28 +223,50 @@ class _Reader:
         self.notes += [f"<{tag}> was left out" for tag in lost]
         return ImportedRobot(self.robot, self.joints, tuple(self.notes))
 
-    def children(self, element: Element, parent: str, offset: Pose, childclass: str) -> None:
-        """Bodies, sites and frames in an element; `offset` is that of a <frame>."""
-        for child in element:
-            inner = child.get("childclass", childclass)
-            if child.tag == "frame":
-                self.children(child, parent, offset @ self.pose(dict(child.attrib)), inner)
+    def within(self, element: Element, offset: Pose, childclass: str) -> Iterator[tuple[Element, Pose, str]]:
+        """What stands in an element and in its frames, with their pose and class, in the order of the file."""
+        stack = [(iter(element), offset, childclass)]
+        while stack:
+            rest, offset, childclass = stack[-1]
+            child = next(rest, None)
+            if child is None:
+                stack.pop()
+            elif child.tag == "frame":
+                stack.append((iter(child), offset @ self.pose(dict(child.attrib)), child.get("childclass", childclass)))
+            else:
+                yield child, offset, childclass
+
+    def tree(self, world: Element) -> None:
+        """All bodies and sites, parents first. (A loop: Python's calls are not deep enough for a long chain.)"""
+        stack = [("world", self.within(world, Pose(), ""))]
+        while stack:
+            parent, rest = stack[-1]
+            child, offset, childclass = next(rest, (None, None, None))
+            if child is None or offset is None or childclass is None:
+                stack.pop()
             elif child.tag == "body":
-                self.body(child, parent, offset, inner)
+                inner = child.get("childclass", childclass)
+                name = self.body(child, parent, offset, inner)
+                stack.append((name, self.within(child, Pose(), inner)))
             elif child.tag == "site" and child.get("name"):
-                place = offset @ self.pose(self.values(child, inner))
-                name = self.name(child, "site")
-                taken = {link.name for link in self.robot.links} | set(self.robot.frames)
-                self.robot.add_frame(name if name not in taken else f"{name}_site", parent, offset=place)
+                place = offset @ self.pose(self.values(child, childclass))
+                self.robot.add_frame(self.free_name(self.name(child, "site"), "site"), parent, offset=place)
             elif child.tag in ("composite", "flexcomp", "replicate", "attach"):
                 self.notes.append(f"<{child.tag}> was left out")
 
-    def body(self, element: Element, parent: str, offset: Pose, childclass: str) -> None:
-        """A body with its joints: one after the other, massless bodies between them."""
+    def free_name(self, name: str, kind: str) -> str:
+        """A name that no link and no frame has."""
+        taken = name in self.robot.frames or name in self.links
+        return f"{name}_{kind}" if taken else name
+
+    def body(self, element: Element, parent: str, offset: Pose, childclass: str) -> str:
+        """A body with its joints, one after the other with massless bodies between them; gives its name."""
         name = self.name(element, "body")
         at = offset @ self.pose(dict(element.attrib))
         self.world[name] = self.world[parent] @ at
         joints = [child for child in element if child.tag in ("joint", "freejoint")]
+        if len(joints) < sum(child.tag in ("joint", "freejoint") for child, *_ in self.within(element, at, childclass)):
+            raise ValueError(f"body {name!r} has a joint in a <frame>, which is not read: put it into the body.")
         inertia = self.inertia(element, childclass)
         visual = self.visuals(element, childclass)
         before: str | None = None if parent == "world" else parent
@@ -232,11 +280,13 @@ class _Reader:
             }
             self.robot.add_body(f"{name}_{k + 1}", **options)
             before, at = f"{name}_{k + 1}", Pose()
+            self.links.add(before)
         made, anchor = self.joint(joints[-1], name, childclass) if joints else (Fixed(), Pose())
         self.robot.add_body(
             name, parent=before, joint=made, offset=at @ anchor, offset_after=anchor.inverse(), inertia=inertia, visual=visual
         )  # fmt: skip
-        self.children(element, name, Pose(), childclass)
+        self.links.add(name)
+        return name
 
     def joint(self, element: Element, link: str, childclass: str) -> tuple[Joint, Pose]:
         """A joint, and its anchor in the body frame."""
@@ -280,18 +330,12 @@ class _Reader:
 
     # ------------------------------------------------------------ geoms
 
-    def geoms(
-        self, element: Element, childclass: str, offset: Pose | None = None
-    ) -> list[tuple[dict[str, str], Shape, Pose]]:
+    def geoms(self, element: Element, childclass: str) -> list[tuple[dict[str, str], Shape, Pose]]:
         """Values, shapes and places of the geoms of a body, also in frames."""
         out = []
-        for child in element:
-            place = Pose() if offset is None else offset
-            if child.tag == "frame":
-                inner = child.get("childclass", childclass)
-                out += self.geoms(child, inner, place @ self.pose(dict(child.attrib)))
-            elif child.tag == "geom":
-                values = self.values(child, childclass)
+        for child, place, inner in self.within(element, Pose(), childclass):
+            if child.tag == "geom":
+                values = self.values(child, inner)
                 found = self.shape(values)
                 if found is not None:
                     out.append((values, found[0], place @ found[1]))
@@ -338,24 +382,24 @@ class _Reader:
                 raise ValueError(f"mesh asset {name!r} has vertices but no faces.")
             faces = np.array(asset.get("face", "").split(), dtype=int).reshape(-1, 3)
             return Mesh(vertices * scale, faces)
-        found = Mesh.from_file(self.mesh_folder / asset.get("file", ""))
+        found = Mesh.from_file(self.files.find(os.path.join(self.mesh_folder, asset.get("file", ""))))
         return Mesh(np.asarray(found.vertices) * scale, found.faces)
 
     def inertia(self, element: Element, childclass: str) -> Inertia | None:
-        """The inertia of a body: what it says, or that of its geoms."""
+        """The inertia of a body: what it says, or that of its geoms. Where these are to count and there are none, what it says counts."""
         given = element.find("inertial")
         how = self.compiler.get("inertiafromgeom", "auto")
-        if given is not None and how != "true":
-            values = dict(given.attrib)
-            full = values.get("fullinertia")
-            if full is not None:
-                xx, yy, zz, xy, xz, yz = _numbers(full, np.zeros(6))
-                own: Any = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            else:
-                own = _numbers(values.get("diaginertia"), (0, 0, 0))
-            return Inertia(float(values["mass"]), (0, 0, 0), own).transformed(self.pose(values))
+        geoms = [] if how == "false" or (given is not None and how != "true") else self.geoms(element, childclass)
+        low, high = _numbers(self.compiler.get("inertiagrouprange"), (0, 5))
+        counted = [entry for entry in geoms if low <= float(entry[0].get("group", 0)) <= high]
+        if not counted:
+            return None if given is None else self.told_inertia(given)
         total: Inertia | None = None
-        for values, shape, place in self.geoms(element, childclass) if how != "false" else ():
+        for values, shape, place in counted:
+            if values.get("shellinertia") == "true":
+                raise ValueError(
+                    f"geom {values.get('name', '')!r}: shellinertia is not read; give the body an <inertial>."
+                )
             if "mass" in values:
                 if float(values["mass"]) == 0.0:
                     continue
@@ -368,6 +412,17 @@ class _Reader:
             own = own.transformed(place)
             total = own if total is None else total + own
         return total
+
+    def told_inertia(self, given: Element) -> Inertia:
+        """What <inertial> says."""
+        values = dict(given.attrib)
+        full = values.get("fullinertia")
+        if full is not None:
+            xx, yy, zz, xy, xz, yz = _numbers(full, np.zeros(6))
+            own: Any = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            own = _numbers(values.get("diaginertia"), (0, 0, 0))
+        return Inertia(float(values["mass"]), (0, 0, 0), own).transformed(self.pose(values))
 
     def visuals(self, element: Element, childclass: str) -> list[Visual]:
         """What is drawn."""
@@ -405,8 +460,7 @@ class _Reader:
         if gear != 1.0:
             what = f"gear · ctrl = {gear:g} · ctrl" if element.tag == "motor" else f"ctrl / gear = ctrl / {gear:g}"
             self.notes.append(f"actuator {name!r}: its input is {what}, at the joint")
-        taken = {link.name for link in self.robot.links} | set(self.robot.frames)
-        self.robot.add_motor(name if name not in taken else f"{name}_motor", own.link, **options)
+        self.robot.add_motor(self.free_name(name, "motor"), own.link, **options)
 
     def equality(self, element: Element) -> None:
         """A coupling of joints, or a loop."""

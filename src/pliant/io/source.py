@@ -8,13 +8,25 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from typing import Any
 
+from .._reading import NOWHERE, Folder, read_file
 from ..model.validate import shown
 
-__all__ = ["FAILED", "Document", "ModelFileError", "Place", "Problem", "check_tree", "load_text", "parse", "suggestion"]
+__all__ = [
+    "FAILED",
+    "Document",
+    "ModelFileError",
+    "Place",
+    "Problem",
+    "check_tree",
+    "decoded",
+    "is_json",
+    "load_text",
+    "parse",
+    "suggestion",
+]
 
 FAILED: Any = object()
 """What reading gives where the file is wrong; the error has been noted."""
@@ -69,12 +81,13 @@ class ModelFileError(ValueError):
 
 @dataclass
 class Document:
-    """A model file that is being read: its name, the problems found so far, and its materials, which parts of sections may name."""
+    """A model file that is being read: its name, the problems found so far, its materials, which parts of sections may name, and the files that it may name."""
 
     name: str
     problems: list[Problem] = field(default_factory=list)
     materials: Place | None = None
     allow_code: bool = False  # whether import paths of Python functions are followed
+    files: Folder = NOWHERE
 
     def check(self) -> None:
         """Raise everything that was found."""
@@ -225,38 +238,32 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
     return place
 
 
-def load_text(source: str | PathLike[str]) -> tuple[str, str, bool]:
-    """Text, name and whether it is JSON, of a path or of text itself."""
-    if not isinstance(source, (str, PathLike)):
-        raise TypeError(f"source = {shown(source)} must be the path of a model file, its text, or a dictionary.")
-    if isinstance(source, str):
-        if not source.strip():
-            raise ModelFileError("<text>", [Problem("", "it is empty; give the path of a model file, or its text.")])
-        if "\n" in source or source.lstrip().startswith("{") or ": " in source:
-            return source, "<text>", _is_json(source)
-    path = Path(source)
+def load_text(path: str | PathLike[str]) -> tuple[str, str, bool]:
+    """Text of a file, its name and whether it is JSON, by its ending."""
+    if not isinstance(path, (str, PathLike)):
+        raise TypeError(
+            f"path = {shown(path)} must be the path of a model file. What is not in a file is read by parse_model: text, or a dictionary."
+        )
+    name = fspath(path)
     try:
-        with path.open("rb") as file:
-            content = file.read(_LONGEST + 1)
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"there is no model file {shown(str(path))}; give the path of a .yaml or .json file."
-        ) from None
+        content = read_file(name, most=_LONGEST, what="model file")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        kind = type(error) if isinstance(error, OSError) else ValueError
-        text = f"{shown(str(path))} cannot be read as a model file: {why}. Give the path of a .yaml or .json file."
-        raise kind(text) from None
+        hint = "A text is read by parse_model." if "\n" in name else "Give the path of a .yaml or .json file."
+        raise type(error)(f"{error} {hint}") from None
+    return decoded(content, name), name, name.lower().endswith(".json")
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text of a file in UTF-8."""
     try:
-        return content.decode("utf-8-sig"), str(path), path.suffix.lower() == ".json"
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if len(content) <= _LONGEST:
-            at = f"byte {error.start} is {content[error.start]:#04x}"
-            raise ModelFileError(str(path), [Problem("", f"not a text file (UTF-8 is needed; {at}).")]) from None
-        return content.decode("utf-8", "replace"), str(path), False  # refused for its length
+        at = f"byte {error.start} is {content[error.start]:#04x}"
+        raise ModelFileError(name, [Problem("", f"not a text file (UTF-8 is needed; {at}).")]) from None
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether a text is JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

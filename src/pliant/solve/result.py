@@ -538,7 +538,7 @@ class Result:
         Examples
         --------
         >>> import pliant as pl
-        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1, output=0.05)
+        >>> run = pl.parse_model(pl.io.starter_text()).simulate(duration=0.1, output=0.05)
         >>> run.save_csv("arm.csv", ["arm.tip"], forces=True)  # doctest: +SKIP
         """
         return write_csv(path, self.t, columns_of(self, frames, velocities=velocities, forces=forces))
@@ -559,7 +559,7 @@ class Result:
         Examples
         --------
         >>> import pliant as pl
-        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1)
+        >>> run = pl.parse_model(pl.io.starter_text()).simulate(duration=0.1)
         >>> run.save_gltf("arm.glb")  # doctest: +SKIP
         """
         from ..viz.gltf import write_gltf
@@ -580,7 +580,7 @@ class Result:
         Examples
         --------
         >>> import pliant as pl
-        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1)
+        >>> run = pl.parse_model(pl.io.starter_text()).simulate(duration=0.1)
         >>> run.save_usd("arm.usda")  # doctest: +SKIP
         """
         from ..viz.recording import record_result
