@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 
@@ -41,6 +42,24 @@ def test_mutants_are_loaded_or_refused(name, tmp_path):
 def test_mutants_of_a_urdf_file(tmp_path):
     found = {seed: mutate.outcome(mutate.mutant(ARM.read_bytes(), seed)[1], tmp_path, ".urdf") for seed in range(15)}
     assert set(found.values()) <= {"loaded", "refused"}, found
+
+
+MJCF = """<mujoco model="arm"><compiler angle="radian" inertiafromgeom="true" inertiagrouprange="0 3"/><option gravity="0 0 -9.8"/>
+  <default><geom density="900"/><default class="thin"><geom size="0.01"/></default></default>
+  <asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="0 2 1 0 1 3 0 3 2 1 2 3" scale="0.1 0.1 0.1"/></asset>
+  <worldbody><body name="base" pos="0 0 1"><freejoint name="root"/><inertial mass="2" pos="0 0 0" diaginertia="1 1 1"/>
+    <frame euler="0.1 0.2 0.3"><geom type="box" size="0.1 0.2 0.3"/><site name="eye" pos="0 0 0.1"/></frame>
+    <body name="upper" pos="0.1 0 0" axisangle="0 0 1 0.5"><joint name="elbow" axis="0 1 0" range="-1 1" damping="0.1" frictionloss="0.2"/>
+      <geom class="thin" type="capsule" fromto="0 0 0 0 0 -0.3"/><geom type="mesh" mesh="wedge"/>
+      <body name="lower" pos="0 0 -0.3" quat="1 0 0.1 0"><joint name="slide" type="slide" stiffness="3" springref="0.1"/><geom class="thin"/></body></body></body></worldbody>
+  <actuator><motor name="pull" joint="elbow" gear="2" ctrlrange="-1 1"/><position joint="slide" kp="3" kv="1"/></actuator>
+  <equality><joint name="tie" joint1="slide" joint2="elbow" polycoef="0 0.1 0 0 0"/></equality></mujoco>"""
+
+
+def test_mutants_of_an_mjcf_file(tmp_path):
+    assert mutate.outcome(MJCF.encode(), tmp_path, ".xml") == "loaded"
+    found = {seed: mutate.outcome(mutate.mutant(MJCF.encode(), seed)[1], tmp_path, ".xml") for seed in range(60)}
+    assert set(found.values()) == {"loaded", "refused"}, {k: v for k, v in found.items() if len(v) > 7}
 
 
 def test_a_seed_names_a_mutant():
@@ -383,3 +402,67 @@ def test_a_saved_model_names_its_meshes_from_its_folder(tmp_path):
     with pytest.warns(UserWarning, match=r"'other'.*lies outside of the folder.*folder="):
         robot.save(tmp_path / "own" / "r.yaml")
     assert pl.load_model(tmp_path / "own" / "r.yaml", folder=tmp_path).robot.link("other").content.visual
+
+
+# ---------------------------------------------------------------- many errors
+
+MANY = {
+    "keys": "links: {b: {type: body, mass: 1}}\n" + "".join(f"wrong{k}: 1\n" for k in range(2000)),
+    "materials": "links:\n" + "".join(f"  r{k}: {{type: rod, material: m{k}}}\n" for k in range(800)),
+    "names": "links: {b: {type: body, mass: 1}}\nstatics: {u: {" + ", ".join(f"w{k}: 1" for k in range(2000)) + "}}\n",
+}
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_the_first_of_many_problems_are_told(kind):
+    """60 000 wrong keys took 10 s beyond parsing, and gave as many problems."""
+    with pytest.raises(pl.ModelFileError, match=r"^the first 50 problems in <text>, and \d{3,} more:\n") as caught:
+        pl.parse_model(MANY[kind])
+    assert len(caught.value.problems) == 50
+    assert caught.value.more > 700
+    assert len(str(caught.value)) < 20_000
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.problems, again.more) == (str(caught.value), caught.value.problems, caught.value.more)
+
+
+def test_comparing_names_ends_when_there_are_problems_enough(monkeypatch):
+    import difflib
+
+    count = 0
+    real = difflib.get_close_matches
+
+    def counted(word, possibilities, *args, **options):
+        nonlocal count
+        count += 1
+        assert len(possibilities) <= 1000
+        return real(word, possibilities, *args, **options)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    for text in MANY.values():
+        with pytest.raises(pl.ModelFileError):
+            pl.parse_model(text)
+    bodies = "".join(f"  body{k}: {{type: body, mass: 1}}\n" for k in range(1100))
+    tendons = "".join(f"  t{k}: {{type: tendon, path: body_{k}}}\n" for k in range(100))
+    with pytest.raises(pl.ModelFileError, match=r"the first 50 problems .*; what comes after them was not looked at"):
+        pl.parse_model(f"links:\n{bodies}actuators:\n{tendons}")
+    assert count < 300
+
+
+def test_too_many_parts():
+    with pytest.raises(pl.ModelFileError, match="it has 5001 parts; at most 5000 are read"):
+        pl.parse_model({"links": {f"b{k}": {"type": "body", "mass": 1} for k in range(5001)}})
+
+
+@pytest.mark.parametrize("name", ["wrong\x1b[2Jkey", "a\nb", "\u202egnp.exe", "\x07", "x\r", "\u2028"])
+def test_messages_show_what_a_terminal_would_do(name):
+    """Keys and names of a file are written as escapes where they are no plain text."""
+    for content in (
+        {"links": {}, name: 1},
+        {"links": {name: {"type": "body", "mass": 1}}},
+        {"links": {"a": {"type": name}}},
+    ):
+        with pytest.raises(pl.ModelFileError) as caught:
+            pl.parse_model(content, name=f"file{name}")
+        lines = str(caught.value).split("\n")
+        assert all(line.isprintable() for line in lines)
+        assert len(lines) == len(caught.value.problems) + (len(caught.value.problems) > 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,6 +16,7 @@ from ..model.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..model.pose import Pose, rotate
 from ..model.robot import Robot
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Inertia, Mesh, Shape, Sphere, Visual
+from ..model.validate import shown
 from .source import ModelFileError
 from .urdf import ImportedRobot, UrdfJoint, add_stops, read_xml, wrong
 
@@ -96,11 +97,40 @@ def read_mjcf(
 def _numbers(text: str | None, default: ArrayLike) -> Array:
     """Numbers of an attribute; those that are missing at the end are the default's."""
     out = np.array(default, dtype=float)
-    given = np.array((text or "").split(), dtype=float)
+    try:
+        given = np.array((text or "").split(), dtype=float)
+    except ValueError:
+        raise ValueError(f"{shown(text)} is not allowed: numbers are needed.") from None
     if len(given) > len(out):
-        raise ValueError(f"{text!r} has {len(given)} numbers; at most {len(out)} are allowed.")
+        raise ValueError(f"{shown(text)} has {len(given)} numbers; at most {len(out)} are allowed.")
     out[: len(given)] = given
     return out
+
+
+def _triples(text: str | None, what: str) -> Array:
+    """Rows of three numbers."""
+    found = _numbers(text, np.zeros(len((text or "").split())))
+    if len(found) % 3:
+        raise ValueError(f"{what} has {len(found)} numbers, which is no multiple of three.")
+    return found.reshape(-1, 3)
+
+
+def _unit(values: Array, what: str) -> Array:
+    """A direction of length one."""
+    size = float(np.linalg.norm(values))
+    if not (size > 0.0 and np.isfinite(size)):
+        raise ValueError(f"{what}={values.tolist()} is not allowed: it has no direction.")
+    return np.asarray(values / size)
+
+
+def _number(values: Mapping[str, str], key: str, default: float) -> float:
+    return float(_numbers(values.get(key), (default,))[0])
+
+
+def _needed(values: Mapping[str, str], key: str, what: str) -> str:
+    if key not in values:
+        raise ValueError(f"{what}: the attribute {key!r} is missing.")
+    return values[key]
 
 
 class _Reader:
@@ -122,6 +152,8 @@ class _Reader:
             )
         told = [_numbers(option.get("gravity"), (0, 0, -9.81)) for option in root.findall("option")]
         own = told[-1] if told else (0.0, 0.0, -9.81)
+        if any(flag.get("gravity") == "disable" for flag in root.findall("option/flag")):
+            own = (0.0, 0.0, 0.0)
         self.robot = Robot(root.get("model") or "robot", gravity=own if gravity is None else gravity)
         self.degrees = self.compiler.get("angle", "degree") == "degree"
         self.files, self.mesh_folder = files, self.compiler.get("meshdir") or self.compiler.get("assetdir") or ""
@@ -134,7 +166,12 @@ class _Reader:
         self.joints: dict[str, UrdfJoint] = {}
         self.ranges: dict[str, tuple[str, float | None, float | None, float | None]] = {}
         self.springs: list[tuple[str, str, dict[str, str]]] = []
-        self.notes: list[str] = []
+        self.notes = [
+            f"option {key}={option.get(key)!r} was left out: add the fluid with set_fluid"
+            for option in root.findall("option")
+            for key in ("density", "viscosity", "wind")
+            if np.any(_numbers(option.get(key), (0, 0, 0)))
+        ]
         self.world: dict[str, Pose] = {"world": Pose()}  # where bodies are in the file
         self.links: set[str] = set()
         self.count = 0
@@ -172,7 +209,7 @@ class _Reader:
         place = _numbers(values.get("pos"), (0, 0, 0))
         if "quat" in values:
             q = _numbers(values["quat"], (1, 0, 0, 0))
-            return Pose.from_quaternion(q / np.linalg.norm(q), place)
+            return Pose.from_quaternion(_unit(q, "quat"), place)
         if "axisangle" in values:
             *axis, angle = _numbers(values["axisangle"], (0, 0, 1, 0))
             return Pose(place, rotate(axis, self.angle(angle)).rotation)
@@ -184,9 +221,8 @@ class _Reader:
             return Pose(place, turn.rotation)
         if "xyaxes" in values:
             six = _numbers(values["xyaxes"], (1, 0, 0, 0, 1, 0))
-            x = six[:3] / np.linalg.norm(six[:3])
-            y = six[3:] - (six[3:] @ x) * x
-            y /= np.linalg.norm(y)
+            x = _unit(six[:3], "xyaxes")
+            y = _unit(six[3:] - (six[3:] @ x) * x, "xyaxes")
             return Pose(place, np.column_stack([x, y, np.cross(x, y)]))
         if "zaxis" in values:
             return Pose(place, _turn_to(_numbers(values["zaxis"], (0, 0, 1))))
@@ -211,8 +247,8 @@ class _Reader:
         if self.limits:
             add_stops(self.robot, self.ranges)
         for name, link, values in self.springs:
-            if float(values.get("frictionloss", 0)):
-                self.robot.add_friction(f"{name}_friction", link, coulomb=float(values["frictionloss"]))
+            if _number(values, "frictionloss", 0):
+                self.robot.add_friction(f"{name}_friction", link, coulomb=_number(values, "frictionloss", 0))
         for section in self.root.findall("actuator"):
             for element in section:
                 self.actuator(element)
@@ -263,6 +299,10 @@ class _Reader:
         """A body with its joints, one after the other with massless bodies between them; gives its name."""
         name = self.name(element, "body")
         at = offset @ self.pose(dict(element.attrib))
+        if _number(element.attrib, "gravcomp", 0):
+            self.notes.append(
+                f"body {name!r}: gravcomp={element.get('gravcomp')} was left out, so that gravity acts on it"
+            )
         self.world[name] = self.world[parent] @ at
         joints = [child for child in element if child.tag in ("joint", "freejoint")]
         if len(joints) < sum(child.tag in ("joint", "freejoint") for child, *_ in self.within(element, at, childclass)):
@@ -295,11 +335,13 @@ class _Reader:
         kind = "free" if free else values.get("type", "hinge")
         name = self.name(element, "joint")
         anchor = Pose(_numbers(values.get("pos"), (0, 0, 0)))
-        springs: dict[str, Any] = {"damping": float(values.get("damping", 0))}
-        ref, rest, stiffness = (float(values.get(key, 0)) for key in ("ref", "springref", "stiffness"))
+        springs: dict[str, Any] = {"damping": _number(values, "damping", 0)}
+        ref, rest, stiffness = (_number(values, key, 0) for key in ("ref", "springref", "stiffness"))
         if stiffness:
             springs |= {"stiffness": stiffness}
-        if float(values.get("armature", 0)):
+        if "springdamper" in values:
+            self.notes.append(f"joint {name!r}: springdamper={values['springdamper']!r} was left out")
+        if _number(values, "armature", 0):
             self.notes.append(f"joint {name!r}: its rotor inertia (armature {values['armature']}) was left out")
         if kind == "free":
             self.joints[name] = UrdfJoint(link, kind)
@@ -377,52 +419,52 @@ class _Reader:
         asset = self.assets[name]
         scale = _numbers(asset.get("scale"), (1, 1, 1))
         if asset.get("file") is None:
-            vertices = _numbers(asset.get("vertex"), np.zeros(len((asset.get("vertex") or "").split()))).reshape(-1, 3)
+            vertices = _triples(asset.get("vertex"), f"mesh asset {name!r}: vertex")
             if asset.get("face") is None:
                 raise ValueError(f"mesh asset {name!r} has vertices but no faces.")
-            faces = np.array(asset.get("face", "").split(), dtype=int).reshape(-1, 3)
+            faces = _triples(asset.get("face"), f"mesh asset {name!r}: face")
             return Mesh(vertices * scale, faces)
         found = Mesh.from_file(self.files.find(os.path.join(self.mesh_folder, asset.get("file", ""))))
         return Mesh(np.asarray(found.vertices) * scale, found.faces)
 
     def inertia(self, element: Element, childclass: str) -> Inertia | None:
-        """The inertia of a body: what it says, or that of its geoms. Where these are to count and there are none, what it says counts."""
+        """The inertia of a body: what it says, or that of its geoms. Where these are to count and have no mass, what it says counts."""
         given = element.find("inertial")
         how = self.compiler.get("inertiafromgeom", "auto")
         geoms = [] if how == "false" or (given is not None and how != "true") else self.geoms(element, childclass)
         low, high = _numbers(self.compiler.get("inertiagrouprange"), (0, 5))
-        counted = [entry for entry in geoms if low <= float(entry[0].get("group", 0)) <= high]
-        if not counted:
-            return None if given is None else self.told_inertia(given)
         total: Inertia | None = None
-        for values, shape, place in counted:
+        for values, shape, place in geoms:
+            if not low <= _number(values, "group", 0) <= high:
+                continue
             if values.get("shellinertia") == "true":
                 raise ValueError(
                     f"geom {values.get('name', '')!r}: shellinertia is not read; give the body an <inertial>."
                 )
             if "mass" in values:
-                if float(values["mass"]) == 0.0:
+                if _number(values, "mass", 0) == 0.0:
                     continue
-                own = Inertia.of(shape, mass=float(values["mass"]), com=shape.centroid)
+                own = Inertia.of(shape, mass=_number(values, "mass", 0), com=shape.centroid)
             else:
-                density = float(values.get("density", 1000))
+                density = _number(values, "density", 1000)
                 if density == 0.0:
                     continue
                 own = Inertia.of(shape, density=density, com=shape.centroid)
             own = own.transformed(place)
             total = own if total is None else total + own
-        return total
+        return total if total is not None or given is None else self.told_inertia(given)
 
     def told_inertia(self, given: Element) -> Inertia:
         """What <inertial> says."""
         values = dict(given.attrib)
+        mass = float(_numbers(_needed(values, "mass", "<inertial>"), (0,))[0])
         full = values.get("fullinertia")
         if full is not None:
             xx, yy, zz, xy, xz, yz = _numbers(full, np.zeros(6))
             own: Any = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         else:
             own = _numbers(values.get("diaginertia"), (0, 0, 0))
-        return Inertia(float(values["mass"]), (0, 0, 0), own).transformed(self.pose(values))
+        return Inertia(mass, (0, 0, 0), own).transformed(self.pose(values))
 
     def visuals(self, element: Element, childclass: str) -> list[Visual]:
         """What is drawn."""
@@ -451,10 +493,10 @@ class _Reader:
         if "forcerange" in values:
             options["limit"] = abs(gear) * float(np.abs(_numbers(values["forcerange"], (0, 0))).max())
         if element.tag == "position":
-            kp, kv = float(values.get("kp", 1)), float(values.get("kv", 0))
+            kp, kv = _number(values, "kp", 1), _number(values, "kv", 0)
             options |= {"control": "position", "kp": kp * gear**2, "kd": kv * gear**2}
         elif element.tag == "velocity":
-            options |= {"control": "velocity", "kd": float(values.get("kv", 1)) * gear**2}
+            options |= {"control": "velocity", "kd": _number(values, "kv", 1) * gear**2}
         elif "ctrlrange" in values and "limit" not in options and values.get("ctrllimited", "auto") != "false":
             options["limit"] = abs(gear) * float(np.abs(_numbers(values["ctrlrange"], (0, 0))).max())
         if gear != 1.0:
@@ -470,7 +512,10 @@ class _Reader:
             return
         if element.tag == "joint":
             coefficients = _numbers(values.get("polycoef"), (0, 1, 0, 0, 0))
-            one, two = self.joints[values["joint1"]], self.joints.get(values.get("joint2", ""))
+            first = _needed(values, "joint1", f"equality {name!r}")
+            if first not in self.joints:
+                raise ValueError(f"equality {name!r}: there is no joint {first!r}.")
+            one, two = self.joints[first], self.joints.get(values.get("joint2", ""))
             if np.any(coefficients[2:]):
                 self.notes.append(f"equality {name!r}: a coupling that is not linear was left out")
                 return
@@ -480,6 +525,9 @@ class _Reader:
             self.robot.add_coupling(name, terms, offset=float(coefficients[0]))
         elif element.tag in ("connect", "weld") and "body1" in values:
             first, second = (values.get(key, "world").replace(".", "_").replace("@", "_") for key in ("body1", "body2"))
+            missing = [body for body in (first, second) if body not in self.world]
+            if missing:
+                raise ValueError(f"equality {name!r}: there is no body {missing[0]!r}.")
             anchor = Pose(_numbers(values.get("anchor"), (0, 0, 0)))
             if element.tag == "weld" and "relpose" in values:
                 self.notes.append(
@@ -494,7 +542,7 @@ class _Reader:
 
 def _turn_to(direction: Array) -> Array:
     """The smallest rotation that brings z to a direction."""
-    z = direction / np.linalg.norm(direction)
+    z = _unit(direction, "zaxis or fromto")
     axis = np.cross([0.0, 0.0, 1.0], z)
     size = float(np.linalg.norm(axis))
     if size < 1e-12:

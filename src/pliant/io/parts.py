@@ -24,7 +24,7 @@ from .functions import Function
 from .kinds import Kind, ListOf, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
 from .places import FRAME
 from .records import Parts, Record, Variants
-from .source import FAILED, Document, Place, suggestion
+from .source import FAILED, Document, Place
 
 __all__ = [
     "BASIS",
@@ -99,7 +99,9 @@ class _NamedMaterial(Text):
         known = place.document.materials
         if known is None or place.value not in known.value:
             names = [] if known is None else list(known.value)
-            return place.fail(f"there is no material named {str(place.value)!r}; {suggestion(str(place.value), names)}")
+            return place.fail(
+                f"there is no material named {str(place.value)!r}; {place.suggestion(str(place.value), names)}"
+            )
         aside = replace(known.child(place.value), document=Document(place.document.name))
         found = MATERIAL.read(aside)
         return _ANY if found is FAILED else found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +11,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from .._reading import NOWHERE, Folder, read_file
-from ..model.validate import shown
+from ..model.validate import listed, near, one_line, shown
 
 __all__ = [
     "FAILED",
@@ -34,6 +33,7 @@ FAILED: Any = object()
 _LARGEST = 200_000  # values in a file, with everything that aliases repeat
 _LONGEST = 10_000_000  # characters
 _DEEPEST = 40  # levels; a description has less than ten
+_TOLD = 50  # problems of a file
 _BRACKETS = 200  # open ones, also in comments and text; the parser takes a time that grows with their square
 
 
@@ -58,25 +58,33 @@ class Problem:
     def show(self, name: str) -> str:
         """One line, beginning as compilers do."""
         where = f"{name}:{self.line}:{self.column}: " if self.line is not None else f"{name}: "
-        return f"{where}{self.path}: {self.message}" if self.path else f"{where}{self.message}"
+        return one_line(f"{where}{self.path}: {self.message}" if self.path else f"{where}{self.message}")
 
 
 class ModelFileError(ValueError):
-    """Everything that is wrong with a model file.
+    """What is wrong with a model file: everything, or the first fifty.
 
     Attributes
     ----------
     name : str
         Name of the file.
     problems : tuple of Problem
+    more : int
+        How many more problems were found; there may be others that these hide.
     """
 
-    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
-        self.name = name
+    def __init__(self, name: str, problems: Iterable[Problem], more: int = 0) -> None:
+        self.name, self.more = name, more
         self.problems = tuple(sorted(problems, key=lambda p: (p.line or 0, p.column or 0)))
         count = len(self.problems)
-        head = "" if count == 1 else f"{count} problems in {name}:\n"
+        rest = f", and {more} more" if more else "; what comes after them was not looked at"
+        which = f"{count} problems in {name}" if count < _TOLD else f"the first {count} problems in {name}{rest}"
+        head = "" if count == 1 else f"{one_line(which)}:\n"
         super().__init__(head + "\n".join(problem.show(name) for problem in self.problems))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copies, also in other processes."""
+        return type(self), (self.name, self.problems, self.more)
 
 
 @dataclass
@@ -85,14 +93,27 @@ class Document:
 
     name: str
     problems: list[Problem] = field(default_factory=list)
+    more: int = 0  # problems that were found when there were enough
     materials: Place | None = None
     allow_code: bool = False  # whether import paths of Python functions are followed
     files: Folder = NOWHERE
 
+    @property
+    def full(self) -> bool:
+        """Whether there are as many problems as are told."""
+        return len(self.problems) >= _TOLD
+
+    def note(self, problem: Problem) -> None:
+        """Keep a problem, or count it."""
+        if self.full:
+            self.more += 1
+        else:
+            self.problems.append(problem)
+
     def check(self) -> None:
         """Raise everything that was found."""
         if self.problems:
-            raise ModelFileError(self.name, self.problems)
+            raise ModelFileError(self.name, self.problems, self.more)
 
 
 @dataclass(frozen=True)
@@ -109,8 +130,12 @@ class Place:
     def fail(self, message: str, *, at_key: bool = False) -> Any:
         """Note a problem here (or at the key of this value) and return `FAILED`."""
         line, column = self.key_position if at_key and self.key_position[0] is not None else (self.line, self.column)
-        self.document.problems.append(Problem(".".join(self.path), message, line, column))
+        self.document.note(Problem(".".join(self.path), message, line, column))
         return FAILED
+
+    def suggestion(self, name: str, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> str:
+        """ "did you mean …?" or a list of what is known; nothing if there are problems enough, since it takes its time."""
+        return "" if self.document.full else suggestion(name, known, aliases)
 
     @property
     def is_mapping(self) -> bool:
@@ -176,8 +201,8 @@ def suggestion(name: str, known: Iterable[str], aliases: Mapping[str, str] | Non
     if aliases and aliases.get(name) in options:
         return f"did you mean {aliases[name]!r}?"
     folded = [k for k in options if k.lower() == name.lower()]
-    close = folded or difflib.get_close_matches(name, options, n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"allowed: {', '.join(options) or 'none'}."
+    close = folded[:2] or near(name, options, count=2, cutoff=0.6)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"allowed: {listed(options)}."
 
 
 def parse(text: str, name: str, *, is_json: bool = False) -> Place:

@@ -29,7 +29,7 @@ _BOUNDED = ("revolute", "prismatic")
 _PACKAGES = ("package", "model")  # schemes of names that begin with that of a package
 _SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
 _LONGEST = 10_000_000  # bytes of a file
-_LARGEST = 200_000  # elements and attributes
+_ELEMENTS, _ATTRIBUTES = 20_000, 200_000
 _DEEPEST = 500  # levels, as in MuJoCo
 _SAME = 1e-6  # m: how far the centre of a shape may be from the centre of mass
 
@@ -157,7 +157,7 @@ def read_xml(path: Path, root: str, kind: str) -> bytes:
     """The content of a complete XML file with this root and neither entities nor a document type; parsers repair what is cut off, and open entities."""
     from xml.parsers import expat
 
-    depth, count, first = 0, 0, ""
+    depth, elements, values, first = 0, 0, 0, ""
 
     def refuse(*_declaration: object) -> None:
         raise wrong(
@@ -165,12 +165,14 @@ def read_xml(path: Path, root: str, kind: str) -> bytes:
         )
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, count, first
-        depth, count, first = depth + 1, count + 1 + len(attributes), first or tag
+        nonlocal depth, elements, values, first
+        depth, first = depth + 1, first or tag
+        elements, values = elements + 1, values + len(attributes)
         if depth > _DEEPEST:
             raise wrong(path, f"it is nested deeper than {_DEEPEST} levels.", parser.CurrentLineNumber, 1)
-        if count > _LARGEST:
-            raise wrong(path, f"it has more than {_LARGEST} elements and attributes.")
+        if elements > _ELEMENTS or values > _ATTRIBUTES:
+            most = f"{_ELEMENTS} elements" if elements > _ELEMENTS else f"{_ATTRIBUTES} attributes"
+            raise wrong(path, f"it has more than {most}, which are at most read.")
 
     def end(_tag: str) -> None:
         nonlocal depth
