@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._reading import Folder, package_of
 from ..model.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..model.pose import Pose, rotate
+from ..model.reading import Folder, package_of
 from ..model.robot import Robot
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Inertia, Mesh, Shape, Sphere, Visual
 from ..model.validate import shown

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._files import write_file
-from .._reading import NOWHERE, Folder
+from ..model.reading import NOWHERE, Folder
 from ..model.robot import Robot
 from ..model.signal import Signal
 from ..model.validate import choice, flag, shown

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any
 
-from .._reading import NOWHERE, Folder, read_file
+from ..model.reading import NOWHERE, Folder, read_file
 from ..model.validate import listed, near, one_line, shown
 
 __all__ = [

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._reading import Folder, package_of, read_file
 from ..model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model.links import Body
 from ..model.pose import Pose
+from ..model.reading import Folder, XmlError, check_xml, package_of, read_file
 from ..model.robot import Robot
 from ..model.shapes import Box, Cylinder, Inertia, Shape, Sphere, Visual
 from ..model.validate import choice, shown
@@ -29,8 +29,7 @@ _BOUNDED = ("revolute", "prismatic")
 _PACKAGES = ("package", "model")  # schemes of names that begin with that of a package
 _SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
 _LONGEST = 10_000_000  # bytes of a file
-_ELEMENTS, _ATTRIBUTES = 20_000, 200_000
-_DEEPEST = 500  # levels, as in MuJoCo
+_ELEMENTS = 20_000
 _SAME = 1e-6  # m: how far the centre of a shape may be from the centre of mass
 
 
@@ -154,48 +153,14 @@ def wrong(path: Path, message: str, *at: int) -> ModelFileError:
 
 
 def read_xml(path: Path, root: str, kind: str) -> bytes:
-    """The content of a complete XML file with this root and neither entities nor a document type; parsers repair what is cut off, and open entities."""
-    from xml.parsers import expat
-
-    depth, elements, values, first = 0, 0, 0, ""
-
-    def refuse(*_declaration: object) -> None:
-        raise wrong(
-            path, f"a {kind} has no document type or entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1
-        )
-
-    def begin(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, elements, values, first
-        depth, first = depth + 1, first or tag
-        elements, values = elements + 1, values + len(attributes)
-        if depth > _DEEPEST:
-            raise wrong(path, f"it is nested deeper than {_DEEPEST} levels.", parser.CurrentLineNumber, 1)
-        if elements > _ELEMENTS or values > _ATTRIBUTES:
-            most = f"{_ELEMENTS} elements" if elements > _ELEMENTS else f"{_ATTRIBUTES} attributes"
-            raise wrong(path, f"it has more than {most}, which are at most read.")
-
-    def end(_tag: str) -> None:
-        nonlocal depth
-        depth -= 1
-
+    """The content of an XML file with this root, checked."""
     try:
         data = read_file(path, most=_LONGEST, what=kind)
+        check_xml(data, root, elements=_ELEMENTS)
+    except XmlError as error:
+        raise wrong(path, str(error), *error.at) from None
     except ValueError as error:
         raise wrong(path, str(error)) from None
-    parser = expat.ParserCreate(namespace_separator="}")
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler, parser.EndElementHandler = begin, end
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        what = expat.ErrorString(error.code)
-        raise wrong(path, f"not complete XML: {what}. Was the file cut off?", error.lineno, error.offset + 1) from None
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know
-        raise (
-            error if isinstance(error, ModelFileError) else wrong(path, f"not XML that can be read: {error}.")
-        ) from None
-    if first != root:
-        raise wrong(path, f"not a {kind}: its root is <{shown(first)[1:-1]}>, but <{root}> is needed.")
     return data
 
 

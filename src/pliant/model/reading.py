@@ -7,9 +7,12 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from .model.validate import shown
+from .validate import shown
 
-__all__ = ["NOWHERE", "Folder", "package_of", "read_file"]
+__all__ = ["NOWHERE", "Folder", "XmlError", "check_xml", "package_of", "read_file"]
+
+_ATTRIBUTES = 200_000
+_DEEPEST = 500  # levels, as in MuJoCo
 
 _FLAGS = (
     "O_BINARY",
@@ -71,6 +74,56 @@ def _check_kind(mode: int, name: str, what: str) -> None:
         raise error(f"{name} cannot be read as a {what}: it is {kind}.")
 
 
+class XmlError(ValueError):
+    """What is wrong with an XML file, and where: line and column from 1, or nothing."""
+
+    def __init__(self, message: str, *at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+def check_xml(data: bytes, root: str, *, elements: int) -> None:
+    """Error unless it is complete XML with this root, neither entities nor a document type, and not too large or deep; parsers repair what is
+    cut off, and open entities."""
+    from xml.parsers import expat
+
+    depth, count, values, first = 0, 0, 0, ""
+
+    def refuse(*_declaration: object) -> None:
+        raise XmlError(
+            "it may have no document type and no entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1
+        )
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, count, values, first
+        depth, first = depth + 1, first or tag
+        count, values = count + 1, values + len(attributes)
+        if depth > _DEEPEST:
+            raise XmlError(f"it is nested deeper than {_DEEPEST} levels.", parser.CurrentLineNumber, 1)
+        if count > elements or values > _ATTRIBUTES:
+            most = f"{elements} elements" if count > elements else f"{_ATTRIBUTES} attributes"
+            raise XmlError(f"it has more than {most}, which are at most read.")
+
+    def end(_tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise XmlError(f"not complete XML: {what}. Was the file cut off?", error.lineno, error.offset + 1) from None
+    except XmlError:
+        raise
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+        raise XmlError(f"not XML that can be read: {error}.") from None
+    if first.rpartition("}")[2] != root:
+        raise XmlError(f"its root is <{shown(first)[1:-1]}>, but <{root}> is needed.")
+
+
 @dataclass(frozen=True)
 class Folder:
     """The files that a file may name.
@@ -81,10 +134,15 @@ class Folder:
         The folder from which relative names count; None if it may name no file.
     top : Path or None
         The folder in and below which they must lie; `home` if None.
+    hint : str
+        What to do about others.
     """
 
     home: Path | None
     top: Path | None = None
+    hint: str = (
+        " If you trust the file that names it, give the highest folder that it may read from: folder=..., or --folder."
+    )
 
     def find(self, name: str) -> Path:
         """The path of a named file.
@@ -114,14 +172,7 @@ class Folder:
         return path
 
     def _outside(self, name: str, top: Path, how: str) -> str:
-        return (
-            f"the file {shown(name)} is not read: it {how} outside of the folder {shown(str(top))}. If you trust the file that names it, "
-            "give the highest folder that it may read from: folder=..., or --folder."
-        )
-
-    def inside(self, home: Path) -> Folder:
-        """For a file in another folder that this one names: its names count from there, and reach no further."""
-        return Folder(home, self.home if self.top is None else self.top)
+        return f"the file {shown(name)} is not read: it {how} outside of the folder {shown(str(top))}.{self.hint}"
 
 
 NOWHERE = Folder(None)
