@@ -722,8 +722,9 @@ def test_missing_libraries_are_named(monkeypatch, tmp_path):
     with pytest.raises(ImportError, match=r"pip install 'pliant\[io\]'"):
         pl.parse_model(pl.io.starter_text())
     monkeypatch.setitem(sys.modules, "trimesh", None)
+    (tmp_path / "hand.off").write_text("OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
     with pytest.raises(ImportError, match=r"pip install 'pliant\[mesh\]'"):
-        pl.Mesh.from_file(tmp_path / "hand.glb")
+        pl.Mesh.from_file(tmp_path / "hand.off")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ..model.loads import Load
 from ..model.robot import Robot
 from ..model.rods.sections import Material
 from ..model.routing import Along
+from ..model.validate import text
 from .description import FILE
 from .kinds import Reference
 from .mjcf import load_mjcf
@@ -122,7 +123,12 @@ class _Builder:
         self.robot = robot
 
     def check_materials(self) -> None:
-        """Note names of materials that do not exist, also of rods that are wrong otherwise."""
+        """Note names of materials that are none, and those that do not exist, also of rods that are wrong otherwise."""
+        for name in self.materials:
+            try:
+                text("the name of a material", name)
+            except (TypeError, ValueError) as error:
+                self.place.child("materials").child(name).fail(str(error), at_key=True)
         if "links" not in self.sections:
             return
         for _name, link in self.place.child("links").children() if self.sections["links"] else ():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .validate import shown
 
@@ -124,8 +124,7 @@ def check_xml(data: bytes, root: str, *, elements: int) -> None:
         raise XmlError(f"its root is <{shown(first)[1:-1]}>, but <{root}> is needed.")
 
 
-@dataclass(frozen=True)
-class Folder:
+class Folder(NamedTuple):
     """The files that a file may name.
 
     Attributes

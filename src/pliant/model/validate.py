@@ -209,7 +209,7 @@ def choice(field: str, value: object, allowed: Iterable[object], *, hint: str = 
 
 
 def text(field: str, value: object) -> str:
-    """Return `value` as plain text that can be shown on one line; error on control characters, and if it is too long."""
+    """Return `value` as plain text that can be shown on one line; error on control characters, on spaces around it, and if it is too long."""
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field} = {shown(value)} must be a non-empty string.")
     if len(value) > LONGEST_NAME:
@@ -220,6 +220,8 @@ def text(field: str, value: object) -> str:
             f"{field} = {shown(value)} is not allowed: it contains the character {bad!r}, which cannot be shown. Line breaks, "
             "tabs and other control characters have no place in a name."
         )
+    if value != value.strip():
+        raise ValueError(f"{field} = {value!r} is not allowed: it must not begin or end with a space.")
     return str(value)
 
 
@@ -228,8 +230,6 @@ def name(value: object, *, field: str = "name") -> str:
     checked = text(field, value)
     if checked == "world" or "." in checked or "@" in checked:
         raise ValueError(f"{field} = {checked!r} is not allowed: 'world', '.' and '@' have a meaning of their own.")
-    if checked != checked.strip():
-        raise ValueError(f"{field} = {checked!r} is not allowed: it must not begin or end with a space.")
     return checked
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
-from ..model.validate import choice, finite
+from ..model.validate import choice, finite, printable
 from ..system import Axes, Contacts, FrameLike, Given, Momentum, System, needs_system, numbers
 from ..system.contacts import find_contacts
 from ..system.dynamics import residual
@@ -153,7 +153,7 @@ class Result:
         ]
         lines += [f"  event {event.name!r} at t = {event.t:.6g} s" for event in self.events]
         lines += [f"  warning: {text}" for text in self.warnings]
-        return "\n".join(lines)
+        return printable("\n".join(lines))  # a file may say anything
 
     def __len__(self) -> int:
         """Number of stored times."""
