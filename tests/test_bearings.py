@@ -439,7 +439,7 @@ def small() -> pl.Robot:
 def test_files_hold_them():
     robot = small()
     text = pl.io.dump_model(robot)
-    again = pl.load_model(text).robot
+    again = pl.parse_model(text).robot
     assert again.bearings == robot.bearings
     assert again.stops == robot.stops
     assert pl.io.dump_model(again) == text

@@ -326,7 +326,7 @@ def test_a_model_file_is_watched(arm, capsys, monkeypatch):
 
 
 MISTAKES = {
-    "directory": (["check", "."], r"'\.' cannot be read as a model file: Is a directory"),
+    "directory": (["check", "."], r"'\.' cannot be read as a model file: it is a folder"),
     "no name": (["check", ""], r"cannot be read as a model file"),
     "no file": (["run", "nothing.yaml"], r"no file 'nothing.yaml'; model files there: arm.yaml"),
     "input": (["statics", "arm.yaml", "-u", "cable"], r"NAME=VALUE"),

@@ -378,7 +378,7 @@ def test_a_robot_with_new_parts_survives_a_file():
         "beam", length=1, section=Stadium(0.01, (0.02, 0.01)), material=RUBBER, strains=pl.Strains(bending=Ramp(1))
     )
     for format in ("yaml", "json"):
-        assert differences(robot, pl.load_model(pl.io.dump_model(robot, format=format)).robot) == []
+        assert differences(robot, pl.parse_model(pl.io.dump_model(robot, format=format)).robot) == []
 
 
 @dataclass(frozen=True)
@@ -417,7 +417,7 @@ def test_a_family_of_loads_from_outside_survives_a_file(format):
     robot.add_load("north", Magnet(robot.link("arm").at(0.5, (0, 0, 0.1)), 2.0, (1.0, 0.0, 0.0)))
     robot.add_load("south", Magnet(robot.link("hub").frame, 3.0))
     text = pl.io.dump_model(robot, format=format)
-    assert differences(robot, pl.load_model(text).robot) == []
+    assert differences(robot, pl.parse_model(text).robot) == []
     jsonschema = pytest.importorskip("jsonschema")
     content = json.loads(pl.io.dump_model(robot, format="json"))
     assert content["loads"]["south"] == {"type": "Magnet", "frame": "hub", "strength": 3}
@@ -426,10 +426,10 @@ def test_a_family_of_loads_from_outside_survives_a_file(format):
     with pytest.raises(
         pl.ModelFileError, match=r"loads\.south\.strenght: unknown key 'strenght'; did you mean 'strength'"
     ):
-        pl.load_model(content)
+        pl.parse_model(content)
     del content["loads"]["south"]["strenght"]
     with pytest.raises(pl.ModelFileError, match=r"loads\.south\.frame: there is no link or frame named 'hup'"):
-        pl.load_model(content)
+        pl.parse_model(content)
     robot.add_load("demon", Demon())
     with pytest.raises(pl.io.WriteError, match=r"'demon' = .*the annotation of 'will' of Demon"):
         pl.io.dump_model(robot)
@@ -639,7 +639,7 @@ def differences(a: pl.Robot, b: pl.Robot) -> list[str]:
 def test_every_parameter_survives_a_file(k, format):
     robot = base()
     add(robot, *CALLS[k])
-    again = pl.load_model(pl.io.dump_model(robot, format=format)).robot
+    again = pl.parse_model(pl.io.dump_model(robot, format=format)).robot
     assert differences(robot, again) == []
 
 
@@ -647,7 +647,7 @@ def test_every_parameter_survives_a_file(k, format):
 def test_every_effect_of_a_fluid_survives_a_file(effect):
     robot = base()
     robot.add_hydrodynamics("arm", effect)
-    assert differences(robot, pl.load_model(pl.io.dump_model(robot)).robot) == []
+    assert differences(robot, pl.parse_model(pl.io.dump_model(robot)).robot) == []
 
 
 def test_the_comparison_sees_a_difference():
@@ -685,7 +685,7 @@ def test_odd_names_survive_a_file(format):
         robot.add_body(name, parent=NAMES[k - 1] if k else None, mass=1.0, joint=pl.Revolute("z"))
     robot.add_motor("no", "true")
     robot.add_frame("off", "<<", offset=(1, 0, 0))
-    again = pl.load_model(pl.io.dump_model(robot, format=format, simulation={"duration": 1, "u": {"no": 1.0}}))
+    again = pl.parse_model(pl.io.dump_model(robot, format=format, simulation={"duration": 1, "u": {"no": 1.0}}))
     assert differences(robot, again.robot) == []
     assert again.simulation_settings["u"] == {"no": 1.0}
 

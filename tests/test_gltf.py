@@ -148,7 +148,7 @@ def test_times_and_names(recording: Recording) -> None:
 def test_files(run: pl.Result, tmp_path) -> None:
     path = run.save_gltf(tmp_path / "motion.glb", fps=10)
     assert path.read_bytes()[:4] == b"glTF"
-    rest = pl.load_model(pl.io.starter_text()).statics()
+    rest = pl.parse_model(pl.io.starter_text()).statics()
     shape = Reader(rest.save_gltf(tmp_path / "rest.glb").read_bytes())
     assert "animations" not in shape.content
     with pytest.raises(ValueError, match=r"must be \.glb"):

@@ -304,11 +304,11 @@ def test_files_hold_them():
     robot.add_rod(
         "fin", parent="arm.tip", length=0.2, section=pl.Circle(0.01), material=graded, strains=pl.Strains.kirchhoff(2)
     )
-    model = pl.load_model(pl.io.dump_model(robot))
+    model = pl.parse_model(pl.io.dump_model(robot))
     for name in ("arm", "fin"):
         got, given = model.robot.link(name).content, robot.link(name).content
         assert (got.section, got.material) == (given.section, given.material)
-    named = pl.load_model(
+    named = pl.parse_model(
         {
             "materials": {"steel": {"young": 2e11, "poisson": 0.3, "density": 7800}},
             "links": {
@@ -331,7 +331,7 @@ def test_files_hold_them():
         pl.ModelFileError,
         match=r"section\.parts\[0\]\.material: there is no material named 'stell'; did you mean 'steel'",
     ):
-        pl.load_model(
+        pl.parse_model(
             pl.io.dump_model(named.robot).replace("material:", "material: stell #", 1)
             + "\nmaterials: {steel: {young: 1, poisson: 0, density: 1}}"
         )

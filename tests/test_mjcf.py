@@ -179,9 +179,95 @@ def test_loops_are_closed_as_the_file_has_them(tmp_path: Path) -> None:
     assert pl.simulate(system, 0.1).success
 
 
+TOLD = '<inertial mass="2.5" pos="0.1 0 0" diaginertia="0.1 0.2 0.25"/>'
+BOX = '<geom type="box" size="0.1 0.2 0.3" mass="3" pos="0 0.1 0"/>'
+INERTIAS = {
+    "true, without geoms": ('inertiafromgeom="true"', TOLD),
+    "true, with geoms": ('inertiafromgeom="true"', TOLD + BOX),
+    "true, geoms without mass": ('inertiafromgeom="true"', TOLD + '<geom size="0.1" mass="0"/><geom size="0.1" density="0"/>'),
+    "true, geoms of other groups": ('inertiafromgeom="true" inertiagrouprange="1 2"', TOLD + BOX),
+    "some groups": ('inertiagrouprange="1 2"', BOX + '<geom group="1" size="0.1"/>'),
+    "auto": ("", TOLD + BOX),
+    "false": ('inertiafromgeom="false"', TOLD + BOX),
+    "geoms in frames": ("", f'<frame pos="1 0 0" euler="10 20 30">{BOX}<frame pos="0 1 0"><geom size=".1"/></frame></frame>'),
+    "full": ("", '<inertial mass="2" pos="0 0 1" fullinertia="1 1.2 1.3 .1 .2 .05"/>'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", INERTIAS)
+def test_inertias_are_those_of_mujoco(kind: str, tmp_path: Path) -> None:
+    """A body with an <inertial> and no geoms lost its mass where geoms are to count."""
+    mujoco = pytest.importorskip("mujoco")
+    compiler, inside = INERTIAS[kind]
+    path = tmp_path / "one.xml"
+    path.write_text(
+        f'<mujoco><compiler {compiler}/><worldbody><body name="b"><freejoint/>{inside}</body></worldbody></mujoco>'
+    )
+    model = mujoco.MjModel.from_xml_path(str(path))
+    axes = np.zeros(9)
+    mujoco.mju_quat2Mat(axes, model.body_iquat[1])
+    axes = axes.reshape(3, 3)
+    found = pl.load_mjcf(path).link("b").content.inertia
+    assert found.mass == pytest.approx(model.body_mass[1], rel=1e-12)
+    np.testing.assert_allclose(found.com, model.body_ipos[1], atol=1e-12)
+    np.testing.assert_allclose(found.inertia, axes @ np.diag(model.body_inertia[1]) @ axes.T, atol=1e-12)
+
+
+def test_what_changes_forces_is_read_or_told(tmp_path: Path) -> None:
+    path = tmp_path / "one.xml"
+    inside = '<joint name="j" springdamper="1 1"/><geom size="1"/>'
+    path.write_text(
+        '<mujoco><option density="1000" wind="1 0 0"><flag gravity="disable"/></option><worldbody>'
+        f'<body name="b" gravcomp="1">{inside}</body></worldbody></mujoco>'
+    )
+    read = pl.io.read_mjcf(path)
+    assert not np.any(read.robot.gravity)
+    for words in ("density", "wind", "gravcomp", "springdamper"):
+        assert any(words in note for note in read.notes), words
+
+
+@pytest.mark.parametrize("depth", [490, 501, 100_000])
+@pytest.mark.parametrize("tag", ["body", "frame", "default", "nonsense"])
+def test_deep_nesting(depth: int, tag: str, tmp_path: Path) -> None:
+    """As deep as MuJoCo reads; deeper was a RecursionError, through include, too."""
+    path = tmp_path / "deep.xml"
+    inside = {"body": '<joint/><geom size="0.1"/>'}.get(tag, "")
+    end = "" if tag == "body" else '<body><geom size="0.1"/></body>'
+    nested = f"<{tag}>{inside}" * depth + f"</{tag}>" * depth
+    path.write_text(
+        f"<mujoco>{nested if tag == 'default' else ''}<worldbody>{'' if tag == 'default' else nested}{end}</worldbody></mujoco>"
+    )
+    (tmp_path / "model.yaml").write_text("links: {}\ninclude: {file: deep.xml}\n")
+    if depth == 490:
+        assert len(pl.load_mjcf(path).links) == (depth if tag == "body" else 1)
+        return
+    for load in (lambda: pl.load_mjcf(path), lambda: pl.load_model(tmp_path / "model.yaml")):
+        with pytest.raises(pl.ModelFileError, match="nested deeper than 500 levels"):
+            load()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("<mujoco><compiler settotalmass='3'/></mujoco>", "settotalmass is not read"),
+        (
+            "<mujoco><worldbody><body><geom size='1' shellinertia='true'/></body></worldbody></mujoco>",
+            "shellinertia is not read",
+        ),
+        ("<mujoco><worldbody><body quat='0 0 0 0'><geom size='1'/></body></worldbody></mujoco>", "has no direction"),
+        ("<mujoco><worldbody><body><inertial pos='0 0 0'/></body></worldbody></mujoco>", "'mass' is missing"),
+        ("<mujoco><worldbody><body><frame><joint/></frame></body></worldbody></mujoco>", "a joint in a <frame>"),
+        (
+            "<mujoco><worldbody><body name='a'/></worldbody><equality><weld body1='b'/></equality></mujoco>",
+            "there is no body 'b'",
+        ),
+        (
+            "<mujoco><worldbody><body name='a'/></worldbody><equality><joint joint1='b'/></equality></mujoco>",
+            "there is no joint 'b'",
+        ),
+        ("<mujoco><worldbody><x:body name='a'/></worldbody></mujoco>", "unbound prefix"),
+        ("<?xml version='1.0' encoding='utf-7'?><mujoco/>", "not XML that can be read"),
+        ("<mujoco>" + "<a/>" * 20_001 + "</mujoco>", "more than 20000 elements"),
         ("<robot/>", "its root is <robot>, but <mujoco> is needed"),
         ("<mujoco><worldbody>", "not complete XML"),
         ("<!DOCTYPE a><mujoco/>", "no document type"),
@@ -189,7 +275,10 @@ def test_loops_are_closed_as_the_file_has_them(tmp_path: Path) -> None:
         ("<mujoco><include file='a.xml'/></mujoco>", "include"),
         ("<mujoco><worldbody><body><geom class='x' size='1'/></body></worldbody></mujoco>", "no default class 'x'"),
         ("<mujoco><worldbody><body><geom size='1 2 3 4'/></body></worldbody></mujoco>", "at most 3"),
-        ("<mujoco><worldbody><body><geom size='a'/></body></worldbody></mujoco>", "could not convert"),
+        (
+            "<mujoco><worldbody><body><geom size='a'/></body></worldbody></mujoco>",
+            "'a' is not allowed: numbers are needed",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(text: str, words: str, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_wrong_paths(path, words, module, tmp_path: Path) -> None:
 
 
 def test_a_local_function_is_not_written() -> None:
-    robot = pl.load_model(pl.io.starter_text()).robot
+    robot = pl.parse_model(pl.io.starter_text()).robot
     silicone = pl.Material(young=1e6, poisson=0.5, density=1000)
     law = pl.UserLaw(lambda state, X, lag: state[:, :6])
     robot.add_rod(
@@ -123,7 +123,7 @@ simulation:
 
 
 def test_feedback_and_events_by_formula() -> None:
-    model = pl.load_model(PENDULUM)
+    model = pl.parse_model(PENDULUM)
     run = model.simulate()
     system = run.system
 
@@ -142,13 +142,13 @@ def test_feedback_and_events_by_formula() -> None:
     for one, other in zip(run.events, same.events):
         assert one.t == pytest.approx(other.t, abs=1e-12)
     assert run.t[-1] == same.t[-1] < 2.0
-    again = pl.load_model(pl.io.dump_model(model))
+    again = pl.parse_model(pl.io.dump_model(model))
     assert again.simulation_settings == model.simulation_settings
     np.testing.assert_array_equal(again.simulate().q, run.q)
 
 
 def test_every_function_of_the_state() -> None:
-    system = pl.load_model(PENDULUM).compile()
+    system = pl.parse_model(PENDULUM).compile()
     run = pl.simulate(system, 0.2, output=0.1)
     state, q, v = run.last, run.q[-1], run.v[-1]
     g, twist = system.pose("end", q), system.twist("end", q, v, reference="world")
@@ -164,7 +164,7 @@ def test_signals_beside_feedback_keep_their_jumps() -> None:
         "  motor: {type: motor, link: rod}", "  motor: {type: motor, link: rod}\n  other: {type: motor, link: rod}"
     )
     text = text.replace('+ 0*t"}', '+ 0*t", other: {t: [0, 0.317, 2], values: [0, 1, 0], kind: hold}}')
-    run = pl.load_model(text).simulate(events={})
+    run = pl.parse_model(text).simulate(events={})
     assert 0.317 in run.t
     assert run.success
 
@@ -186,7 +186,7 @@ def test_what_is_no_formula(text, words) -> None:
 
 
 def test_names_that_are_not_there() -> None:
-    system = pl.load_model(PENDULUM).compile()
+    system = pl.parse_model(PENDULUM).compile()
     with pytest.raises(KeyError, match=r"did you mean 'rod\.angle'"):
         StateFormula("q('rod.angel')").bound(system)
     with pytest.raises(KeyError, match="end"):
@@ -196,13 +196,13 @@ def test_names_that_are_not_there() -> None:
     with pytest.raises(ValueError, match="direction"):
         EventFormula("t - 1", direction=2)
     with pytest.raises(ValueError, match=r"'motor' is feedback"):
-        pl.load_model(PENDULUM).simulate(start="statics")
+        pl.parse_model(PENDULUM).simulate(start="statics")
     with pytest.raises(pl.ModelFileError, match=r"events\.low"):
-        pl.load_model(PENDULUM.replace("z('end') + 0.3", "zz('end') + 0.3"))
+        pl.parse_model(PENDULUM.replace("z('end') + 0.3", "zz('end') + 0.3"))
 
 
 def test_saved_events_must_be_formulas() -> None:
-    model = pl.load_model(PENDULUM)
+    model = pl.parse_model(PENDULUM)
     with pytest.raises(pl.io.WriteError, match="EventFormula"):
         pl.io.dump_model(model, simulation={"duration": 1.0, "events": [lambda state: state.t - 1]})
     assert textwrap.dedent(pl.io.dump_model(model)).count("terminal") == 1

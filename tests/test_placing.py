@@ -101,11 +101,11 @@ simulation:
   duration: 0.1
   start: {hull: {translation: [0, 0, 1], rotate: [z, pi/2]}, arm: 0.3}
 """
-    model = pl.load_model(text)
+    model = pl.parse_model(text)
     run = model.simulate()
     np.testing.assert_allclose(
         run.poses("hull")[0], (pl.translate(0, 0, 1) @ pl.rotate("z", np.pi / 2)).matrix, atol=1e-14
     )
     assert run.q[0, 7] == 0.3
-    again = pl.load_model(pl.io.dump_model(model)).simulate()
+    again = pl.parse_model(pl.io.dump_model(model)).simulate()
     np.testing.assert_array_equal(again.q[0], run.q[0])

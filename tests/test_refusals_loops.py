@@ -150,13 +150,13 @@ def test_files_say_where(what):
     pytest.importorskip("ruamel.yaml")
     to, words = BROKEN[what]
     assert what in TEXT
-    pl.load_model(TEXT)
+    pl.parse_model(TEXT)
     with pytest.raises(pl.ModelFileError, match=words):
-        pl.load_model(TEXT.replace(what, to, 1))
+        pl.parse_model(TEXT.replace(what, to, 1))
 
 
 def test_what_names_a_broken_loop_is_not_reported_again():
     pytest.importorskip("ruamel.yaml")
     with pytest.raises(pl.ModelFileError) as caught:
-        pl.load_model(TEXT.replace("axis: z, stiffness", "axis: w, stiffness"))
+        pl.parse_model(TEXT.replace("axis: z, stiffness", "axis: w, stiffness"))
     assert [problem.path for problem in caught.value.problems] == ["loops.pin.joint.axis"]

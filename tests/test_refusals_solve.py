@@ -70,7 +70,9 @@ def test_a_robot_must_be_compiled(name: str, call) -> None:
 
 
 def test_a_model_must_be_compiled() -> None:
-    model = pl.load_model({"links": {"bob": {"type": "body", "joint": {"type": "Revolute", "axis": "y"}, "mass": 1.0}}})
+    model = pl.parse_model(
+        {"links": {"bob": {"type": "body", "joint": {"type": "Revolute", "axis": "y"}, "mass": 1.0}}}
+    )
     with pytest.raises(TypeError, match=r"is a Model: compile it first, system = model\.compile"):
         pl.simulate(model, 1)
 

@@ -265,7 +265,7 @@ def test_files(system, format):
     tau = S([0, 1 / 3], rng.normal(size=(2, system.nv)))
     settings = {"duration": 1.0, "u": {"a": HOLD, "b": noisy}, "tau": tau}
     text = pl.io.dump_model(system.robot, simulation=settings, format=format)
-    model = pl.load_model(text)
+    model = pl.parse_model(text)
     assert model.simulation_settings == settings
     assert pl.io.dump_model(model, format=format) == text
 
@@ -288,7 +288,7 @@ def test_motions_in_files():
     t = np.linspace(0, 1, 30)
     curve, rate = S(t, np.sin(t), "spline"), S(t, np.cos(t), "spline")
     for motion in (curve, pl.Motion(curve, rate), pl.Motion(velocity=rate)):
-        model = pl.load_model(pl.io.dump_model(robot, simulation={"duration": 0.5, "motion": {"turn": motion}}))
+        model = pl.parse_model(pl.io.dump_model(robot, simulation={"duration": 0.5, "motion": {"turn": motion}}))
         assert model.simulation_settings["motion"]["turn"] == motion
     run = pl.simulate(robot.compile(), 0.5, motion={"turn": pl.Motion(curve, rate)}, step=0.01)
     np.testing.assert_allclose(run.q[:, 0], np.sin(run.t), atol=1e-5)
@@ -313,4 +313,4 @@ def test_errors_of_files(system, signal, message):
     text = pl.io.dump_model(system.robot, simulation={"duration": 1.0, "u": {"a": E("t")}})
     assert text.count("a: t") == 1
     with pytest.raises(pl.ModelFileError, match=message):
-        pl.load_model(text.replace("a: t", f"a: {signal}"))
+        pl.parse_model(text.replace("a: t", f"a: {signal}"))

@@ -637,7 +637,7 @@ def test_the_studio_changes_the_design_and_opens_another_robot():
         upload.target.value.name = "x.yaml"
         upload.target.value.content = pl.io.starter_text().encode()
         studio._upload(upload)
-        assert studio.system.name == pl.load_model(pl.io.starter_text()).robot.name
+        assert studio.system.name == pl.parse_model(pl.io.starter_text()).robot.name
         assert set(studio.sliders) == set(studio.system.input_names)
 
 

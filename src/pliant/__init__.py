@@ -119,7 +119,7 @@ if TYPE_CHECKING:
     from .identification.result import Identification
     from .identification.unknowns import Unknown
     from .identification.validation import CrossValidation
-    from .io import Expression, Model, ModelFileError, load_mjcf, load_model, load_urdf, save_model
+    from .io import Expression, Model, ModelFileError, load_mjcf, load_model, load_urdf, parse_model, save_model
     from .many.batch import Batch, batch
     from .many.found import BatchResult
     from .many.reach import ReachableSet, workspace
@@ -311,6 +311,7 @@ __all__ = [  # noqa: RUF022 (in plain order)
     "load_urdf",
     "modes",
     "optimize",
+    "parse_model",
     "projected_matrices",
     "reconstruct",
     "redundant_constraints",
@@ -333,7 +334,16 @@ __all__ = [  # noqa: RUF022 (in plain order)
 ]
 
 _LAZY = {  # where names stand that few programs need
-    "io": ("Expression", "Model", "ModelFileError", "load_mjcf", "load_model", "load_urdf", "save_model"),
+    "io": (
+        "Expression",
+        "Model",
+        "ModelFileError",
+        "load_mjcf",
+        "load_model",
+        "load_urdf",
+        "parse_model",
+        "save_model",
+    ),
     "many.batch": ("Batch", "batch"),
     "many.found": ("BatchResult",),
     "many.reach": ("ReachableSet", "workspace"),

@@ -263,7 +263,7 @@ def files(system: pl.System, seed: int) -> None:
     robot = system.robot
     if robot.user_loads:
         return  # functions have no place in files
-    again = pl.load_model(pl.io.dump_model(robot)).robot.compile()
+    again = pl.parse_model(pl.io.dump_model(robot)).robot.compile()
     tables = [s.workspace().packed[:2] for s in (system, again)]
     for name, one, other in zip(("integer", "real"), *tables):
         need(np.array_equal(one, other), f"the model file changes a {name} table")

@@ -46,7 +46,7 @@ def minimise(robot: pl.Robot, fails: Callable[[pl.System], bool], tries: int = 6
         for trial in smaller(content):
             tries -= 1
             try:
-                still = fails(pl.load_model(trial).robot.compile())
+                still = fails(pl.parse_model(trial).robot.compile())
             except Exception:  # a description that makes no sense without the part
                 still = False
             if still:
@@ -54,7 +54,7 @@ def minimise(robot: pl.Robot, fails: Callable[[pl.System], bool], tries: int = 6
                 break
             if tries <= 0:
                 break
-    return pl.load_model(content).robot
+    return pl.parse_model(content).robot
 
 
 def write(robot: pl.Robot, folder: Path, seed: int, check: str, text: str) -> Path:

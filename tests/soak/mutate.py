@@ -13,7 +13,9 @@ import json
 import re
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -204,6 +206,14 @@ def mutant(text: bytes, seed: int) -> tuple[str, bytes]:
     return " + ".join(names), text
 
 
+_LOADERS: dict[str, Callable[[Path], Any]] = {
+    ".urdf": lambda path: import_module("pliant").load_urdf(path),
+    ".xml": lambda path: import_module("pliant").load_mjcf(path),
+    ".yaml": lambda path: import_module("pliant").load_model(path).robot,
+    ".json": lambda path: import_module("pliant").load_model(path).robot,
+}
+
+
 def outcome(text: bytes, directory: Path, suffix: str = ".yaml") -> str:
     """Write a mutant to a file and load it: "loaded", "refused", or what went wrong.
 
@@ -218,8 +228,8 @@ def outcome(text: bytes, directory: Path, suffix: str = ".yaml") -> str:
         warnings.simplefilter("error", RuntimeWarning)
         warnings.simplefilter("ignore", UserWarning)
         try:
-            robot = pl.load_urdf(path) if suffix == ".urdf" else pl.load_model(path).robot
-            again = pl.load_model(pl.io.dump_model(robot)).robot
+            robot = _LOADERS[suffix](path)
+            again = pl.parse_model(pl.io.dump_model(robot)).robot
         except pl.ModelFileError as error:
             vague = [problem.message for problem in error.problems if len(problem.message) < 10]
             return "refused" if error.problems and not vague else f"vague: {error}"

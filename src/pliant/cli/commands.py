@@ -7,10 +7,11 @@ import importlib.metadata
 import importlib.util
 import json
 import platform
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..io import Model
@@ -47,7 +48,7 @@ def version_line() -> str:
 
 def _print(options: argparse.Namespace, text: str, data: dict[str, Any]) -> None:
     """Text for people, or one JSON object."""
-    print(json.dumps(data) if options.json else text)
+    say(json.dumps(data) if options.json else text)
 
 
 # ---------------------------------------------------------------- models
@@ -62,10 +63,10 @@ def _load(options: argparse.Namespace) -> Model:
         hint = f"model files there: {', '.join(near[:8])}" if near else "pliant new arm.yaml writes one"
         raise FileNotFoundError(f"no file {options.model!r}; {hint}.")
     if path.suffix.lower() == ".urdf":
-        return Model(load_urdf(path))
+        return Model(load_urdf(path, folder=options.folder))
     if path.suffix.lower() == ".xml":
-        return Model(load_mjcf(path))
-    return load_model(path, allow_code=options.allow_code)
+        return Model(load_mjcf(path, folder=options.folder))
+    return load_model(path, folder=options.folder, allow_code=options.allow_code)
 
 
 def _inputs(model: Model, options: argparse.Namespace, given: Any) -> dict[str, Any] | Any:
@@ -145,7 +146,7 @@ def check(options: argparse.Namespace) -> int:
             raise
         found = error.problems if isinstance(error, ModelFileError) else [Problem("", str(error))]
         problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in found]
-        print(json.dumps({"ok": False, "problems": problems}))
+        say(json.dumps({"ok": False, "problems": problems}))
         return WRONG
     inputs = [
         name if unit in ("", "–") else f"{name} [{unit}]" for name, unit in zip(system.input_names, system.input_units)
@@ -254,7 +255,7 @@ def modes(options: argparse.Namespace) -> int:
     system = model.compile()
     rest = _equilibrium(model, system, options)
     if not rest.success:
-        print(rest, file=sys.stderr)
+        say(rest, error=True)
         return FAILED
     found = vibration_modes(system, rest, n=options.number)
     lines = [f"{system.name}: modes about the equilibrium", "  frequency [Hz]   damping ratio"]
@@ -277,7 +278,7 @@ def view(options: argparse.Namespace) -> int:
         result = Result.load(options.result, system)
     else:
         result = _simulated(model, system, options)
-        print(result)
+        say(result)
     result.view(port=options.port, blocking=True)
     return OK
 
@@ -331,7 +332,7 @@ def papers(options: argparse.Namespace) -> int:
     if options.redraw:
         library.write_docs(options.redraw, options.redraw)
         return OK
-    log = (lambda _line: None) if options.json else print
+    log = (lambda _line: None) if options.json else say
     results = library.run(options.paper, options.output, only=options.only, quick=options.quick, log=log)
     if options.docs:
         library.write_docs(options.output, options.docs)
@@ -343,7 +344,7 @@ def papers(options: argparse.Namespace) -> int:
         for text in library.problems(e, library.measured(results["experiments"][e.key]))
     ]
     for line in wrong:
-        print(line, file=sys.stderr)
+        say(line, error=True)
     return FAILED if wrong else OK
 
 

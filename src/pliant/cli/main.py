@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .parser import make_parser
+from .terminal import say
 from .watch import watch
 
 __all__ = ["main"]
@@ -35,7 +36,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         return int(options.command(options))
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        say("interrupted", error=True)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
@@ -44,5 +45,5 @@ def _run(options: argparse.Namespace) -> int:
         if options.debug:
             traceback.print_exc()
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
-        print(f"pliant: {text}", file=sys.stderr)
+        say(f"pliant: {text}", error=True)
         return 2

@@ -28,6 +28,7 @@ tab completion: eval "$(pliant completion bash)"
 """
 
 
+_FOLDER = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/", "tcsh": "d"}  # as shtab.DIRECTORY
 _FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}  # as shtab.FILE
 
 
@@ -39,6 +40,12 @@ def _model(parser: argparse.ArgumentParser, *, watched: bool = False) -> None:
         action="store_true",
         help="import the Python functions that the file names; only for files that you trust",
     )
+    folder: Any = parser.add_argument(
+        "--folder",
+        metavar="DIR",
+        help="highest folder from which files that the model names are read; its own if left out",
+    )
+    folder.complete = _FOLDER
     if watched:
         parser.add_argument("--watch", action="store_true", help="run again whenever the file is saved, until Ctrl-C")
 

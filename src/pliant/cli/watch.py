@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from .terminal import say
 
 __all__ = ["watch"]
 
@@ -40,7 +41,7 @@ def watch(path: Path, run: Callable[[], int], *, wait: Callable[[float], None] =
     seen, code = _stamp(path), run()
     try:
         while True:
-            print(f"-- waiting for {path} to be saved; Ctrl-C ends", file=sys.stderr, flush=True)
+            say(f"-- waiting for {path} to be saved; Ctrl-C ends", error=True)
             while (now := _stamp(path)) is None or now == seen:
                 wait(_EVERY)
             seen = now

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .kinds import WriteError
     from .linkage import ImportedLinkage
     from .mjcf import load_mjcf, read_mjcf
-    from .model import Model, dump_model, load_model, save_model
+    from .model import Model, dump_model, load_model, parse_model, save_model
     from .soromox import from_soromox
     from .sorosim import SOROSIM_EXPORT, from_sorosim
     from .source import ModelFileError, Problem
@@ -38,6 +38,7 @@ __all__ = [
     "load_mjcf",
     "load_model",
     "load_urdf",
+    "parse_model",
     "read_mjcf",
     "read_urdf",
     "save_model",
@@ -49,7 +50,7 @@ _HOME = {
     "expressions": ("Expression",),
     "kinds": ("WriteError",),
     "mjcf": ("load_mjcf", "read_mjcf"),
-    "model": ("Model", "dump_model", "load_model", "save_model"),
+    "model": ("Model", "dump_model", "load_model", "parse_model", "save_model"),
     "description": ("schema",),
     "linkage": ("ImportedLinkage",),
     "soromox": ("from_soromox",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ..compile.loading import input_names
@@ -12,17 +11,19 @@ from ..model.loads import Load
 from ..model.robot import Robot
 from ..model.rods.sections import Material
 from ..model.routing import Along
+from ..model.validate import text
 from .description import FILE
 from .kinds import Reference
 from .mjcf import load_mjcf
-from .parts import MaterialName, beside, routed
+from .parts import MaterialName, routed
 from .places import FRAME, At
 from .records import Item, Record
-from .source import FAILED, Place, suggestion
+from .source import FAILED, Place
 from .urdf import load_urdf
 
 __all__ = ["build"]
 
+_PARTS = 5000  # links, frames, tendons and so on; adding one takes a time that grows with their number
 _ANY = Material(1e6, poisson=0.5, density=1e3)  # in place of a wrong one, so that further errors are found
 
 
@@ -63,6 +64,10 @@ class _Builder:
 
     def run(self) -> None:
         """Add everything, in an order in which each part finds what it refers to."""
+        count = sum(len(group) for group in self.sections.values() if isinstance(group, dict))
+        if count > _PARTS:
+            self.place.fail(f"it has {count} parts; at most {_PARTS} are read.")
+            return
         self.check_materials()
         links, frames = self.group("links"), self.group("frames")
         for name, item in links:
@@ -99,11 +104,13 @@ class _Builder:
     def include(self, values: dict[str, Any]) -> None:
         """Begin with the robot of another file; its name and gravity are those of this one, if it has them."""
         place = self.place.child("include")
-        path = Path(beside(place, values["file"]))
         options: dict[str, Any] = {"limits": values["limits"], "meshes": values["meshes"]}
         if "gravity" in self.sections:
             options["gravity"] = self.robot.gravity
+        files = place.document.files
         try:
+            path = files.find(values["file"])
+            options["folder"] = files.home if files.top is None else files.top
             if path.suffix.lower() == ".xml":
                 robot = load_mjcf(path, **options)
             else:
@@ -116,13 +123,18 @@ class _Builder:
         self.robot = robot
 
     def check_materials(self) -> None:
-        """Note names of materials that do not exist, also of rods that are wrong otherwise."""
+        """Note names of materials that are none, and those that do not exist, also of rods that are wrong otherwise."""
+        for name in self.materials:
+            try:
+                text("the name of a material", name)
+            except (TypeError, ValueError) as error:
+                self.place.child("materials").child(name).fail(str(error), at_key=True)
         if "links" not in self.sections:
             return
         for _name, link in self.place.child("links").children() if self.sections["links"] else ():
             name = link.value.get("material") if link.is_mapping else None
             if isinstance(name, str) and name not in self.materials:
-                message = f"there is no material named {str(name)!r}; {suggestion(str(name), self.materials)}"
+                message = f"there is no material named {str(name)!r}; {link.suggestion(str(name), self.materials)}"
                 link.child("material").fail(message)
 
     def group(self, section: str) -> list[tuple[str, Item]]:
@@ -212,7 +224,9 @@ class _Builder:
     # ------------------------------------------------------------ errors
 
     def attempt(self, place: Place, act: Callable[[], Any], name: str | None = None) -> None:
-        """Do it; an error is noted at its place."""
+        """Do it; an error is noted at its place. Not done where enough is wrong already, since there will be no robot."""
+        if place.document.full:
+            return
         try:
             act()
         except (KeyError, TypeError, ValueError) as error:
@@ -243,7 +257,9 @@ class _Builder:
             given = values.get(key)
             for name in given if isinstance(given, dict) else ():
                 if name not in names and name not in self.failed:
-                    message = f"there is no {words[key]} named {name!r}; {suggestion(name, [*names, *self.failed])}"
+                    message = (
+                        f"there is no {words[key]} named {name!r}; {place.suggestion(name, [*names, *self.failed])}"
+                    )
                     place.child(key).child(name).fail(message, at_key=True)
         return {
             key: {n: v for n, v in value.items() if v is not FAILED} if isinstance(value, dict) else value

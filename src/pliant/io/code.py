@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 from .kinds import Kind, Schema, WriteError
@@ -42,8 +41,8 @@ class _Code(Kind):
                 "Do so only with files whose code you trust."
             )
         module, _, name = text.partition(":")
-        home = Path(place.document.name)
-        folder = str(home.resolve().parent) if home.suffix else None
+        home = place.document.files.home
+        folder = None if home is None else str(home.resolve())
         if folder is not None:
             sys.path.insert(0, folder)
         try:

@@ -54,7 +54,7 @@ def _include(
     Parameters
     ----------
     file : text
-        Its path from the folder of the model file: .urdf, or .xml of MuJoCo.
+        Its path from the folder of the model file, in which it must lie: .urdf, or .xml of MuJoCo.
     base : "fixed" or "free"
         Whether the root of a URDF robot is fixed to the world or floats.
     limits : bool

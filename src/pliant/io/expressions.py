@@ -7,7 +7,6 @@ are 64-bit floats, so no formula can fill the memory or run for long.
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..model.validate import near
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Expression", "FormulaCompiler", "Node", "constant", "formula_tree"]
 
@@ -427,7 +428,7 @@ def _chain(operators: list[Callable[..., Any]]) -> Callable[..., Any]:
 
 
 def _suggest(name: str, known: Any, otherwise: str) -> str:
-    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.7)
+    close = near(name, known, count=2, cutoff=0.7)
     folded = [k for k in known if k.lower() == name.lower()]
     close = folded or close
     return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .expressions import constant
-from .source import FAILED, Place, suggestion
+from .source import FAILED, Place
 
 __all__ = [
     "Choice",
@@ -212,7 +212,7 @@ class Choice(Kind):
             return self.options[self.options.index(place.value)]
         words = [option for option in self.options if isinstance(option, str)]
         if isinstance(place.value, str) and words:
-            return place.fail(f"{shown(place.value)} is not allowed; {suggestion(place.value, words)}")
+            return place.fail(f"{shown(place.value)} is not allowed; {place.suggestion(place.value, words)}")
         return self.wrong(place)
 
     def write(self, value: Any, path: str) -> Any:

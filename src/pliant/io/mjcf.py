@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,19 +13,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..model.pose import Pose, rotate
+from ..model.reading import Folder, package_of
 from ..model.robot import Robot
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Inertia, Mesh, Shape, Sphere, Visual
+from ..model.validate import shown
 from .source import ModelFileError
-from .urdf import ImportedRobot, UrdfJoint, add_stops, check_xml, wrong
+from .urdf import ImportedRobot, UrdfJoint, add_stops, read_xml, wrong
 
 __all__ = ["load_mjcf", "read_mjcf"]
 
 Array = NDArray[np.float64]
 Element = ElementTree.Element
+_MASSES = ("settotalmass", "boundmass", "boundinertia", "balanceinertia")  # what changes masses afterwards
 _LEFT_OUT = ("tendon", "contact", "deformable", "extension", "skin")
 
 
-def load_mjcf(path: str | Path, *, gravity: ArrayLike | None = None, limits: bool = True, meshes: bool = True) -> Robot:
+def load_mjcf(
+    path: str | Path,
+    *,
+    gravity: ArrayLike | None = None,
+    limits: bool = True,
+    meshes: bool = True,
+    folder: str | Path | None = None,
+) -> Robot:
     """Make a robot from the rigid part of an MJCF file; rods can then be added to it.
 
     Parameters
@@ -35,6 +47,8 @@ def load_mjcf(path: str | Path, *, gravity: ArrayLike | None = None, limits: boo
         Whether ranges of joints are kept by stops, as in `load_urdf`.
     meshes : bool
         Whether geoms are drawn (`Visual`).
+    folder : path, optional
+        The highest folder from which meshes are read; if left out, that of the ROS package (the nearest with a ``package.xml``), or of the file.
 
     Returns
     -------
@@ -57,19 +71,23 @@ def load_mjcf(path: str | Path, *, gravity: ArrayLike | None = None, limits: boo
     >>> robot = load_mjcf("arm.xml")  # doctest: +SKIP
     >>> robot.add_rod("finger", parent="hand", ...)  # doctest: +SKIP
     """
-    return read_mjcf(path, gravity=gravity, limits=limits, meshes=meshes).robot
+    return read_mjcf(path, gravity=gravity, limits=limits, meshes=meshes, folder=folder).robot
 
 
 def read_mjcf(
-    path: str | Path, *, gravity: ArrayLike | None = None, limits: bool = True, meshes: bool = True
+    path: str | Path,
+    *,
+    gravity: ArrayLike | None = None,
+    limits: bool = True,
+    meshes: bool = True,
+    folder: str | Path | None = None,
 ) -> ImportedRobot:
     """Read an MJCF file, with its joints by name and notes on what was left out; see `load_mjcf`."""
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no MJCF file {str(path)!r}.")
-    check_xml(path, "mujoco", "an MJCF file")
+    files = Folder(path.parent, package_of(path) if folder is None else Path(folder))
+    data = read_xml(path, "mujoco", "MJCF file")
     try:
-        return _Reader(ElementTree.fromstring(path.read_bytes()), path.parent, gravity, limits, meshes).run()
+        return _Reader(ElementTree.fromstring(data), files, gravity, limits, meshes).run()
     except ModelFileError:
         raise
     except (TypeError, ValueError, KeyError, OSError, ImportError) as error:
@@ -79,17 +97,46 @@ def read_mjcf(
 def _numbers(text: str | None, default: ArrayLike) -> Array:
     """Numbers of an attribute; those that are missing at the end are the default's."""
     out = np.array(default, dtype=float)
-    given = np.array((text or "").split(), dtype=float)
+    try:
+        given = np.array((text or "").split(), dtype=float)
+    except ValueError:
+        raise ValueError(f"{shown(text)} is not allowed: numbers are needed.") from None
     if len(given) > len(out):
-        raise ValueError(f"{text!r} has {len(given)} numbers; at most {len(out)} are allowed.")
+        raise ValueError(f"{shown(text)} has {len(given)} numbers; at most {len(out)} are allowed.")
     out[: len(given)] = given
     return out
+
+
+def _triples(text: str | None, what: str) -> Array:
+    """Rows of three numbers."""
+    found = _numbers(text, np.zeros(len((text or "").split())))
+    if len(found) % 3:
+        raise ValueError(f"{what} has {len(found)} numbers, which is no multiple of three.")
+    return found.reshape(-1, 3)
+
+
+def _unit(values: Array, what: str) -> Array:
+    """A direction of length one."""
+    size = float(np.linalg.norm(values))
+    if not (size > 0.0 and np.isfinite(size)):
+        raise ValueError(f"{what}={values.tolist()} is not allowed: it has no direction.")
+    return np.asarray(values / size)
+
+
+def _number(values: Mapping[str, str], key: str, default: float) -> float:
+    return float(_numbers(values.get(key), (default,))[0])
+
+
+def _needed(values: Mapping[str, str], key: str, what: str) -> str:
+    if key not in values:
+        raise ValueError(f"{what}: the attribute {key!r} is missing.")
+    return values[key]
 
 
 class _Reader:
     """Turns elements into bodies, parents first."""
 
-    def __init__(self, root: Element, folder: Path, gravity: Any, limits: bool, meshes: bool) -> None:
+    def __init__(self, root: Element, files: Folder, gravity: Any, limits: bool, meshes: bool) -> None:
         self.root, self.limits, self.meshes = root, limits, meshes
         self.compiler: dict[str, str] = {}
         for element in root.findall("compiler"):
@@ -98,37 +145,53 @@ class _Reader:
             raise ValueError("<include> is not read: save the whole model to one file first (mj_saveLastXML).")
         if self.compiler.get("coordinate", "local") != "local":
             raise ValueError("compiler coordinate='global' is not read; MuJoCo itself no longer knows it.")
+        changed = [key for key in _MASSES if self.compiler.get(key) not in (None, "false", "0", "-1")]
+        if changed:
+            raise ValueError(
+                f"compiler {changed[0]} is not read: let MuJoCo write the masses that come of it (mj_saveLastXML)."
+            )
         told = [_numbers(option.get("gravity"), (0, 0, -9.81)) for option in root.findall("option")]
         own = told[-1] if told else (0.0, 0.0, -9.81)
+        if any(flag.get("gravity") == "disable" for flag in root.findall("option/flag")):
+            own = (0.0, 0.0, 0.0)
         self.robot = Robot(root.get("model") or "robot", gravity=own if gravity is None else gravity)
         self.degrees = self.compiler.get("angle", "degree") == "degree"
-        self.mesh_folder = folder / (self.compiler.get("meshdir") or self.compiler.get("assetdir") or "")
+        self.files, self.mesh_folder = files, self.compiler.get("meshdir") or self.compiler.get("assetdir") or ""
         self.assets = {
             m.get("name") or Path(m.get("file", "")).stem: m for a in root.findall("asset") for m in a.findall("mesh")
         }
         self.defaults: dict[str, dict[str, dict[str, str]]] = {"": {}}
         for element in root.findall("default"):
-            self._read_defaults(element, {})
+            self._read_defaults(element)
         self.joints: dict[str, UrdfJoint] = {}
         self.ranges: dict[str, tuple[str, float | None, float | None, float | None]] = {}
         self.springs: list[tuple[str, str, dict[str, str]]] = []
-        self.notes: list[str] = []
+        self.notes = [
+            f"option {key}={option.get(key)!r} was left out: add the fluid with set_fluid"
+            for option in root.findall("option")
+            for key in ("density", "viscosity", "wind")
+            if np.any(_numbers(option.get(key), (0, 0, 0)))
+        ]
         self.world: dict[str, Pose] = {"world": Pose()}  # where bodies are in the file
+        self.links: set[str] = set()
         self.count = 0
 
     # ------------------------------------------------------------ defaults and values
 
-    def _read_defaults(self, element: Element, above: dict[str, dict[str, str]]) -> None:
-        own = {tag: dict(values) for tag, values in above.items()}
-        for child in element:
-            if child.tag != "default":
-                own[child.tag] = own.get(child.tag, {}) | child.attrib
-        name = element.get("class", "")
-        self.defaults[name] = own
-        if name == "main" or not above:
-            self.defaults[""] = own if name in ("", "main") else self.defaults[""]
-        for child in element.findall("default"):
-            self._read_defaults(child, own)
+    def _read_defaults(self, element: Element) -> None:
+        """Attributes by class and tag: those of a class with those of the classes around it."""
+        stack: list[tuple[Element, dict[str, dict[str, str]]]] = [(element, {})]
+        while stack:
+            element, above = stack.pop()
+            own = {tag: dict(values) for tag, values in above.items()}
+            for child in element:
+                if child.tag != "default":
+                    own[child.tag] = own.get(child.tag, {}) | child.attrib
+            name = element.get("class", "")
+            self.defaults[name] = own
+            if name == "main" or not above:
+                self.defaults[""] = own if name in ("", "main") else self.defaults[""]
+            stack += [(child, own) for child in reversed(element.findall("default"))]
 
     def values(self, element: Element, childclass: str, tag: str | None = None) -> dict[str, str]:
         """Attributes of an element with those of its class."""
@@ -146,7 +209,7 @@ class _Reader:
         place = _numbers(values.get("pos"), (0, 0, 0))
         if "quat" in values:
             q = _numbers(values["quat"], (1, 0, 0, 0))
-            return Pose.from_quaternion(q / np.linalg.norm(q), place)
+            return Pose.from_quaternion(_unit(q, "quat"), place)
         if "axisangle" in values:
             *axis, angle = _numbers(values["axisangle"], (0, 0, 1, 0))
             return Pose(place, rotate(axis, self.angle(angle)).rotation)
@@ -158,9 +221,8 @@ class _Reader:
             return Pose(place, turn.rotation)
         if "xyaxes" in values:
             six = _numbers(values["xyaxes"], (1, 0, 0, 0, 1, 0))
-            x = six[:3] / np.linalg.norm(six[:3])
-            y = six[3:] - (six[3:] @ x) * x
-            y /= np.linalg.norm(y)
+            x = _unit(six[:3], "xyaxes")
+            y = _unit(six[3:] - (six[3:] @ x) * x, "xyaxes")
             return Pose(place, np.column_stack([x, y, np.cross(x, y)]))
         if "zaxis" in values:
             return Pose(place, _turn_to(_numbers(values["zaxis"], (0, 0, 1))))
@@ -179,14 +241,14 @@ class _Reader:
     def run(self) -> ImportedRobot:
         """Everything."""
         for world in self.root.findall("worldbody"):
-            self.children(world, "world", Pose(), "")
+            self.tree(world)
         if not self.robot.links:
             raise ValueError("the file has no bodies.")
         if self.limits:
             add_stops(self.robot, self.ranges)
         for name, link, values in self.springs:
-            if float(values.get("frictionloss", 0)):
-                self.robot.add_friction(f"{name}_friction", link, coulomb=float(values["frictionloss"]))
+            if _number(values, "frictionloss", 0):
+                self.robot.add_friction(f"{name}_friction", link, coulomb=_number(values, "frictionloss", 0))
         for section in self.root.findall("actuator"):
             for element in section:
                 self.actuator(element)
@@ -197,28 +259,54 @@ class _Reader:
         self.notes += [f"<{tag}> was left out" for tag in lost]
         return ImportedRobot(self.robot, self.joints, tuple(self.notes))
 
-    def children(self, element: Element, parent: str, offset: Pose, childclass: str) -> None:
-        """Bodies, sites and frames in an element; `offset` is that of a <frame>."""
-        for child in element:
-            inner = child.get("childclass", childclass)
-            if child.tag == "frame":
-                self.children(child, parent, offset @ self.pose(dict(child.attrib)), inner)
+    def within(self, element: Element, offset: Pose, childclass: str) -> Iterator[tuple[Element, Pose, str]]:
+        """What stands in an element and in its frames, with their pose and class, in the order of the file."""
+        stack = [(iter(element), offset, childclass)]
+        while stack:
+            rest, offset, childclass = stack[-1]
+            child = next(rest, None)
+            if child is None:
+                stack.pop()
+            elif child.tag == "frame":
+                stack.append((iter(child), offset @ self.pose(dict(child.attrib)), child.get("childclass", childclass)))
+            else:
+                yield child, offset, childclass
+
+    def tree(self, world: Element) -> None:
+        """All bodies and sites, parents first. (A loop: Python's calls are not deep enough for a long chain.)"""
+        stack = [("world", self.within(world, Pose(), ""))]
+        while stack:
+            parent, rest = stack[-1]
+            child, offset, childclass = next(rest, (None, None, None))
+            if child is None or offset is None or childclass is None:
+                stack.pop()
             elif child.tag == "body":
-                self.body(child, parent, offset, inner)
+                inner = child.get("childclass", childclass)
+                name = self.body(child, parent, offset, inner)
+                stack.append((name, self.within(child, Pose(), inner)))
             elif child.tag == "site" and child.get("name"):
-                place = offset @ self.pose(self.values(child, inner))
-                name = self.name(child, "site")
-                taken = {link.name for link in self.robot.links} | set(self.robot.frames)
-                self.robot.add_frame(name if name not in taken else f"{name}_site", parent, offset=place)
+                place = offset @ self.pose(self.values(child, childclass))
+                self.robot.add_frame(self.free_name(self.name(child, "site"), "site"), parent, offset=place)
             elif child.tag in ("composite", "flexcomp", "replicate", "attach"):
                 self.notes.append(f"<{child.tag}> was left out")
 
-    def body(self, element: Element, parent: str, offset: Pose, childclass: str) -> None:
-        """A body with its joints: one after the other, massless bodies between them."""
+    def free_name(self, name: str, kind: str) -> str:
+        """A name that no link and no frame has."""
+        taken = name in self.robot.frames or name in self.links
+        return f"{name}_{kind}" if taken else name
+
+    def body(self, element: Element, parent: str, offset: Pose, childclass: str) -> str:
+        """A body with its joints, one after the other with massless bodies between them; gives its name."""
         name = self.name(element, "body")
         at = offset @ self.pose(dict(element.attrib))
+        if _number(element.attrib, "gravcomp", 0):
+            self.notes.append(
+                f"body {name!r}: gravcomp={element.get('gravcomp')} was left out, so that gravity acts on it"
+            )
         self.world[name] = self.world[parent] @ at
         joints = [child for child in element if child.tag in ("joint", "freejoint")]
+        if len(joints) < sum(child.tag in ("joint", "freejoint") for child, *_ in self.within(element, at, childclass)):
+            raise ValueError(f"body {name!r} has a joint in a <frame>, which is not read: put it into the body.")
         inertia = self.inertia(element, childclass)
         visual = self.visuals(element, childclass)
         before: str | None = None if parent == "world" else parent
@@ -232,11 +320,13 @@ class _Reader:
             }
             self.robot.add_body(f"{name}_{k + 1}", **options)
             before, at = f"{name}_{k + 1}", Pose()
+            self.links.add(before)
         made, anchor = self.joint(joints[-1], name, childclass) if joints else (Fixed(), Pose())
         self.robot.add_body(
             name, parent=before, joint=made, offset=at @ anchor, offset_after=anchor.inverse(), inertia=inertia, visual=visual
         )  # fmt: skip
-        self.children(element, name, Pose(), childclass)
+        self.links.add(name)
+        return name
 
     def joint(self, element: Element, link: str, childclass: str) -> tuple[Joint, Pose]:
         """A joint, and its anchor in the body frame."""
@@ -245,11 +335,13 @@ class _Reader:
         kind = "free" if free else values.get("type", "hinge")
         name = self.name(element, "joint")
         anchor = Pose(_numbers(values.get("pos"), (0, 0, 0)))
-        springs: dict[str, Any] = {"damping": float(values.get("damping", 0))}
-        ref, rest, stiffness = (float(values.get(key, 0)) for key in ("ref", "springref", "stiffness"))
+        springs: dict[str, Any] = {"damping": _number(values, "damping", 0)}
+        ref, rest, stiffness = (_number(values, key, 0) for key in ("ref", "springref", "stiffness"))
         if stiffness:
             springs |= {"stiffness": stiffness}
-        if float(values.get("armature", 0)):
+        if "springdamper" in values:
+            self.notes.append(f"joint {name!r}: springdamper={values['springdamper']!r} was left out")
+        if _number(values, "armature", 0):
             self.notes.append(f"joint {name!r}: its rotor inertia (armature {values['armature']}) was left out")
         if kind == "free":
             self.joints[name] = UrdfJoint(link, kind)
@@ -280,18 +372,12 @@ class _Reader:
 
     # ------------------------------------------------------------ geoms
 
-    def geoms(
-        self, element: Element, childclass: str, offset: Pose | None = None
-    ) -> list[tuple[dict[str, str], Shape, Pose]]:
+    def geoms(self, element: Element, childclass: str) -> list[tuple[dict[str, str], Shape, Pose]]:
         """Values, shapes and places of the geoms of a body, also in frames."""
         out = []
-        for child in element:
-            place = Pose() if offset is None else offset
-            if child.tag == "frame":
-                inner = child.get("childclass", childclass)
-                out += self.geoms(child, inner, place @ self.pose(dict(child.attrib)))
-            elif child.tag == "geom":
-                values = self.values(child, childclass)
+        for child, place, inner in self.within(element, Pose(), childclass):
+            if child.tag == "geom":
+                values = self.values(child, inner)
                 found = self.shape(values)
                 if found is not None:
                     out.append((values, found[0], place @ found[1]))
@@ -333,41 +419,52 @@ class _Reader:
         asset = self.assets[name]
         scale = _numbers(asset.get("scale"), (1, 1, 1))
         if asset.get("file") is None:
-            vertices = _numbers(asset.get("vertex"), np.zeros(len((asset.get("vertex") or "").split()))).reshape(-1, 3)
+            vertices = _triples(asset.get("vertex"), f"mesh asset {name!r}: vertex")
             if asset.get("face") is None:
                 raise ValueError(f"mesh asset {name!r} has vertices but no faces.")
-            faces = np.array(asset.get("face", "").split(), dtype=int).reshape(-1, 3)
+            faces = _triples(asset.get("face"), f"mesh asset {name!r}: face")
             return Mesh(vertices * scale, faces)
-        found = Mesh.from_file(self.mesh_folder / asset.get("file", ""))
+        found = Mesh.from_file(self.files.find(os.path.join(self.mesh_folder, asset.get("file", ""))))
         return Mesh(np.asarray(found.vertices) * scale, found.faces)
 
     def inertia(self, element: Element, childclass: str) -> Inertia | None:
-        """The inertia of a body: what it says, or that of its geoms."""
+        """The inertia of a body: what it says, or that of its geoms. Where these are to count and have no mass, what it says counts."""
         given = element.find("inertial")
         how = self.compiler.get("inertiafromgeom", "auto")
-        if given is not None and how != "true":
-            values = dict(given.attrib)
-            full = values.get("fullinertia")
-            if full is not None:
-                xx, yy, zz, xy, xz, yz = _numbers(full, np.zeros(6))
-                own: Any = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            else:
-                own = _numbers(values.get("diaginertia"), (0, 0, 0))
-            return Inertia(float(values["mass"]), (0, 0, 0), own).transformed(self.pose(values))
+        geoms = [] if how == "false" or (given is not None and how != "true") else self.geoms(element, childclass)
+        low, high = _numbers(self.compiler.get("inertiagrouprange"), (0, 5))
         total: Inertia | None = None
-        for values, shape, place in self.geoms(element, childclass) if how != "false" else ():
+        for values, shape, place in geoms:
+            if not low <= _number(values, "group", 0) <= high:
+                continue
+            if values.get("shellinertia") == "true":
+                raise ValueError(
+                    f"geom {values.get('name', '')!r}: shellinertia is not read; give the body an <inertial>."
+                )
             if "mass" in values:
-                if float(values["mass"]) == 0.0:
+                if _number(values, "mass", 0) == 0.0:
                     continue
-                own = Inertia.of(shape, mass=float(values["mass"]), com=shape.centroid)
+                own = Inertia.of(shape, mass=_number(values, "mass", 0), com=shape.centroid)
             else:
-                density = float(values.get("density", 1000))
+                density = _number(values, "density", 1000)
                 if density == 0.0:
                     continue
                 own = Inertia.of(shape, density=density, com=shape.centroid)
             own = own.transformed(place)
             total = own if total is None else total + own
-        return total
+        return total if total is not None or given is None else self.told_inertia(given)
+
+    def told_inertia(self, given: Element) -> Inertia:
+        """What <inertial> says."""
+        values = dict(given.attrib)
+        mass = float(_numbers(_needed(values, "mass", "<inertial>"), (0,))[0])
+        full = values.get("fullinertia")
+        if full is not None:
+            xx, yy, zz, xy, xz, yz = _numbers(full, np.zeros(6))
+            own: Any = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            own = _numbers(values.get("diaginertia"), (0, 0, 0))
+        return Inertia(mass, (0, 0, 0), own).transformed(self.pose(values))
 
     def visuals(self, element: Element, childclass: str) -> list[Visual]:
         """What is drawn."""
@@ -396,17 +493,16 @@ class _Reader:
         if "forcerange" in values:
             options["limit"] = abs(gear) * float(np.abs(_numbers(values["forcerange"], (0, 0))).max())
         if element.tag == "position":
-            kp, kv = float(values.get("kp", 1)), float(values.get("kv", 0))
+            kp, kv = _number(values, "kp", 1), _number(values, "kv", 0)
             options |= {"control": "position", "kp": kp * gear**2, "kd": kv * gear**2}
         elif element.tag == "velocity":
-            options |= {"control": "velocity", "kd": float(values.get("kv", 1)) * gear**2}
+            options |= {"control": "velocity", "kd": _number(values, "kv", 1) * gear**2}
         elif "ctrlrange" in values and "limit" not in options and values.get("ctrllimited", "auto") != "false":
             options["limit"] = abs(gear) * float(np.abs(_numbers(values["ctrlrange"], (0, 0))).max())
         if gear != 1.0:
             what = f"gear · ctrl = {gear:g} · ctrl" if element.tag == "motor" else f"ctrl / gear = ctrl / {gear:g}"
             self.notes.append(f"actuator {name!r}: its input is {what}, at the joint")
-        taken = {link.name for link in self.robot.links} | set(self.robot.frames)
-        self.robot.add_motor(name if name not in taken else f"{name}_motor", own.link, **options)
+        self.robot.add_motor(self.free_name(name, "motor"), own.link, **options)
 
     def equality(self, element: Element) -> None:
         """A coupling of joints, or a loop."""
@@ -416,7 +512,10 @@ class _Reader:
             return
         if element.tag == "joint":
             coefficients = _numbers(values.get("polycoef"), (0, 1, 0, 0, 0))
-            one, two = self.joints[values["joint1"]], self.joints.get(values.get("joint2", ""))
+            first = _needed(values, "joint1", f"equality {name!r}")
+            if first not in self.joints:
+                raise ValueError(f"equality {name!r}: there is no joint {first!r}.")
+            one, two = self.joints[first], self.joints.get(values.get("joint2", ""))
             if np.any(coefficients[2:]):
                 self.notes.append(f"equality {name!r}: a coupling that is not linear was left out")
                 return
@@ -426,6 +525,9 @@ class _Reader:
             self.robot.add_coupling(name, terms, offset=float(coefficients[0]))
         elif element.tag in ("connect", "weld") and "body1" in values:
             first, second = (values.get(key, "world").replace(".", "_").replace("@", "_") for key in ("body1", "body2"))
+            missing = [body for body in (first, second) if body not in self.world]
+            if missing:
+                raise ValueError(f"equality {name!r}: there is no body {missing[0]!r}.")
             anchor = Pose(_numbers(values.get("anchor"), (0, 0, 0)))
             if element.tag == "weld" and "relpose" in values:
                 self.notes.append(
@@ -440,7 +542,7 @@ class _Reader:
 
 def _turn_to(direction: Array) -> Array:
     """The smallest rotation that brings z to a direction."""
-    z = direction / np.linalg.norm(direction)
+    z = _unit(direction, "zaxis or fromto")
     axis = np.cross([0.0, 0.0, 1.0], z)
     size = float(np.linalg.norm(axis))
     if size < 1e-12:

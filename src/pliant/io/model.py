@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -12,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from .._files import write_file
+from ..model.reading import NOWHERE, Folder
 from ..model.robot import Robot
 from ..model.signal import Signal
-from ..model.validate import choice, flag
+from ..model.validate import choice, flag, shown
 from ..solve.drive import State
 from ..solve.equilibrium import Equilibrium
 from ..solve.methods import MARCHING
@@ -24,10 +27,10 @@ from ..solve.statics import solve_statics
 from ..system import System
 from .build import build
 from .describe import describe
-from .source import Document, Place, check_tree, load_text, parse
+from .source import Document, Place, check_tree, is_json, load_text, parse
 from .state_formulas import StateFormula
 
-__all__ = ["Model", "dump_model", "load_model", "save_model"]
+__all__ = ["Model", "dump_model", "load_model", "parse_model", "save_model"]
 
 _WIDTH = 110
 
@@ -189,13 +192,14 @@ def _coordinates(system: System, given: Any, which: Literal["q", "v"]) -> Any:
 # ---------------------------------------------------------------- files
 
 
-def load_model(source: str | Path | Mapping[str, Any], *, allow_code: bool = False) -> Model:
-    """Read a model from a YAML or JSON file.
+def load_model(path: str | Path, *, folder: str | Path | None = None, allow_code: bool = False) -> Model:
+    """Read a model from a YAML or JSON file; see `parse_model` for text.
 
     Parameters
     ----------
-    source : path, text or dict
-        A file, the text of one, or its content as nested dictionaries.
+    path : path
+    folder : path, optional
+        The highest folder from which files that it names are read: meshes, and what it includes. Its own if left out.
     allow_code : bool
         Whether Python functions that the file names by their import path, ``module:function`` (laws of rods), are imported, from its own folder first. That runs
         their modules: allow it only for files and folders that you trust. Without it a file can run nothing.
@@ -214,17 +218,57 @@ def load_model(source: str | Path | Mapping[str, Any], *, allow_code: bool = Fal
     Examples
     --------
     >>> import pliant as pl
-    >>> model = pl.load_model(pl.io.starter_text())
+    >>> model = pl.load_model("arm.yaml")  # doctest: +SKIP
+    """
+    text, name, json_file = load_text(path)
+    files = Folder(Path(path).parent, None if folder is None else Path(folder))
+    return _model(parse(text, name, is_json=json_file), files, allow_code)
+
+
+def parse_model(
+    content: str | Mapping[str, Any],
+    *,
+    name: str | None = None,
+    folder: str | Path | None = None,
+    allow_code: bool = False,
+) -> Model:
+    """Read a model from the text of a YAML or JSON file, or from its content as nested dictionaries; see `load_model`.
+
+    Parameters
+    ----------
+    content : str or dict
+        Always the content, never the path of a file.
+    name : str, optional
+        What it is called in errors.
+    folder : path, optional
+        The folder from which, and from below which, files that it names are read; left out, it can name none.
+    allow_code : bool
+        See `load_model`.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import pliant as pl
+    >>> model = pl.parse_model(pl.io.starter_text())
     >>> model.robot.nv
     24
     """
-    if isinstance(source, Mapping):
-        place = Place(source, Document("<dict>"))
+    if isinstance(content, Mapping):
+        place = Place(content, Document(name or "<dict>"))
         check_tree(place)
+    elif isinstance(content, str):
+        place = parse(content, name or "<text>", is_json=is_json(content))
     else:
-        text, name, is_json = load_text(source)
-        place = parse(text, name, is_json=is_json)
+        raise TypeError(f"content = {shown(content)} must be the text of a model, or a dictionary.")
+    return _model(place, NOWHERE if folder is None else Folder(Path(folder)), allow_code)
+
+
+def _model(place: Place, files: Folder, allow_code: bool) -> Model:
     place.document.allow_code = flag("allow_code", allow_code)
+    place.document.files = files
     return Model(*build(place))
 
 
@@ -234,8 +278,9 @@ def dump_model(
     simulation: dict[str, Any] | None = None,
     statics: dict[str, Any] | None = None,
     format: Literal["yaml", "json"] = "yaml",
+    folder: str | Path | None = None,
 ) -> str:
-    """The text of a model file; see `save_model`."""
+    """The text of a model file; see `save_model`. Files that lie in `folder` or below are named from there, others by their whole path."""
     choice("format", format, ("yaml", "json"))
     if isinstance(model, System):
         model = Model(model.robot)
@@ -249,6 +294,7 @@ def dump_model(
         statics_settings=model.statics_settings if statics is None else statics,
     )
     content = describe(model.robot, simulation=model.simulation_settings, statics=model.statics_settings)
+    _name_files(content, None if folder is None else Path(folder))
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n" if format == "json" else _yaml(content)
 
 
@@ -278,15 +324,38 @@ def save_model(
     Examples
     --------
     >>> import pliant as pl
-    >>> model = pl.load_model(pl.io.starter_text())
+    >>> model = pl.parse_model(pl.io.starter_text())
     >>> pl.save_model(model, "arm.yaml")  # doctest: +SKIP
     """
     path = Path(path)
     formats: dict[str, Literal["yaml", "json"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
     if path.suffix.lower() not in formats:
         raise ValueError(f"path = {str(path)!r} is not allowed: its ending must be .yaml, .yml or .json.")
-    text = dump_model(model, simulation=simulation, statics=statics, format=formats[path.suffix.lower()])
+    text = dump_model(
+        model, simulation=simulation, statics=statics, format=formats[path.suffix.lower()], folder=path.parent
+    )
     write_file(path, text)
+
+
+def _name_files(content: dict[str, Any], folder: Path | None) -> None:
+    """Name files that are drawn from the folder of the model, or by their whole path; a warning for those that it will not read by itself."""
+    for name, link in content["links"].items():
+        drawn = link.get("visual", ())
+        for entry in drawn if isinstance(drawn, list) else [drawn]:
+            if not isinstance(entry, dict) or "file" not in entry:
+                continue
+            entry["file"] = os.path.abspath(entry["file"])
+            if folder is None:
+                continue
+            home = os.path.realpath(folder)
+            if Path(os.path.realpath(entry["file"])).is_relative_to(home):
+                entry["file"] = Path(os.path.relpath(entry["file"], home)).as_posix()
+            else:
+                warnings.warn(
+                    f"link {name!r}: its mesh {shown(entry['file'])} lies outside of the folder {shown(home)} of the model; copy it there, or "
+                    "read the model with load_model(..., folder=...).",
+                    stacklevel=4,
+                )
 
 
 def _yaml(content: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from ..model.bearings import Characteristic
@@ -25,7 +24,7 @@ from .functions import Function
 from .kinds import Kind, ListOf, Name, Number, Numbers, Reference, Schema, Text, Whichever, Whole
 from .places import FRAME
 from .records import Parts, Record, Variants
-from .source import FAILED, Document, Place, suggestion
+from .source import FAILED, Document, Place
 
 __all__ = [
     "BASIS",
@@ -49,7 +48,6 @@ __all__ = [
     "TERMS",
     "VISUALS",
     "MaterialName",
-    "beside",
     "hydrodynamics_values",
     "routed",
     "routing_values",
@@ -101,7 +99,9 @@ class _NamedMaterial(Text):
         known = place.document.materials
         if known is None or place.value not in known.value:
             names = [] if known is None else list(known.value)
-            return place.fail(f"there is no material named {str(place.value)!r}; {suggestion(str(place.value), names)}")
+            return place.fail(
+                f"there is no material named {str(place.value)!r}; {place.suggestion(str(place.value), names)}"
+            )
         aside = replace(known.child(place.value), document=Document(place.document.name))
         found = MATERIAL.read(aside)
         return _ANY if found is FAILED else found
@@ -116,12 +116,6 @@ PART_MATERIAL = Whichever(_NamedMaterial(), MATERIAL, _is_text, lambda value: Fa
 SECTION_PARTS = ListOf(_PART)
 
 
-def beside(place: Place, file: str) -> str:
-    """The path of a file that a model file names: from the folder of the model, if it is not absolute."""
-    home = Path(place.document.name)
-    return str(home.parent / file) if home.suffix and not Path(file).is_absolute() else file
-
-
 class _Shapes(Parts):
     """Shapes; a mesh may be in a file of its own, ``{type: Mesh, file: hand.stl, scale: 1e-3}``."""
 
@@ -131,7 +125,7 @@ class _Shapes(Parts):
         found = _MESH_FILE.read(
             Place({k: v for k, v in place.value.items() if k != "type"}, place.document, place.path)
         )
-        return FAILED if found is FAILED else _opened(place, lambda: found(lambda file: beside(place, file)))
+        return FAILED if found is FAILED else _opened(place, lambda: found(place.document.files.find))
 
 
 def _mesh_file(file: str, *, scale: float = 1.0, rounding: float = 0.0) -> Any:
@@ -140,7 +134,7 @@ def _mesh_file(file: str, *, scale: float = 1.0, rounding: float = 0.0) -> Any:
     Parameters
     ----------
     file : text
-        Its path, from the folder of the model file.
+        Its path, from the folder of the model file, in which it must lie.
     scale : float
         Metres per unit of the file.
     rounding : float
@@ -190,13 +184,15 @@ class _VisualKind(Kind):
 
     def read(self, place: Place) -> Any:
         if isinstance(place.value, str):
-            return _opened(place, lambda: Visual(file=beside(place, place.value)))
+            return _opened(place, lambda: Visual(file=str(place.document.files.find(place.value))))
         found = self.record.read(place) if place.is_mapping else self.wrong(place)
         if found is FAILED:
             return FAILED
-        if found["file"] is not None:
-            found["file"] = beside(place, found["file"])
-        return _opened(place, lambda: Visual(**found))
+        return _opened(place, lambda: Visual(**self._named(found, place)))
+
+    def _named(self, values: dict[str, Any], place: Place) -> dict[str, Any]:
+        """With the path of its file."""
+        return values if values["file"] is None else {**values, "file": str(place.document.files.find(values["file"]))}
 
     def write(self, value: Visual, path: str) -> Any:
         return self.record.write(value, path)

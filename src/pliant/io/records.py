@@ -6,7 +6,6 @@ docstring says, and their kinds follow from the annotations (see `derive`). Noth
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..model.validate import near
 from .kinds import Kind, Schema, WriteError, any_of, shown
-from .source import FAILED, Place, suggestion
+from .source import FAILED, Place
 
 __all__ = ["Item", "Parts", "Record", "Variants", "is_own"]
 
@@ -183,7 +183,7 @@ class Record(Kind):
                 if key in self.without:
                     child.fail(f"{str(key)!r} is not allowed here: {self.without[key]}", at_key=True)
                 else:
-                    known = suggestion(str(key), self.fields, self.aliases)
+                    known = place.suggestion(str(key), self.fields, self.aliases)
                     child.fail(f"unknown key {str(key)!r}; {known}", at_key=True)
                 good = False
                 continue
@@ -271,18 +271,18 @@ class Variants(Kind):
         if isinstance(place.value, str):
             record = records.get(place.value)
             if record is None:
-                return place.fail(f"{shown(place.value)} is no {self.what}; {suggestion(place.value, records)}")
+                return place.fail(f"{shown(place.value)} is no {self.what}; {place.suggestion(place.value, records)}")
             return record.read(Place({}, place.document, place.path, place.line, place.column, place.key_position))
         if not place.is_mapping:
             return self.wrong(place)
         kind = place.value.get("type", self.default)
         if kind is None:
-            for key in difflib.get_close_matches("type", [k for k in place.value if isinstance(k, str)], n=1):
+            for key in near("type", [k for k in place.value if isinstance(k, str)], count=1, cutoff=0.6):
                 return place.child(key).fail(f"unknown key {key!r}; did you mean 'type'?", at_key=True)
             message = f"'type' is missing: say which {self.what} it is; allowed: {', '.join(records)}."
             return place.fail(message, at_key=True)
         if not isinstance(kind, str) or kind not in records:
-            return place.child("type").fail(f"{shown(kind)} is no {self.what}; {suggestion(str(kind), records)}")
+            return place.child("type").fail(f"{shown(kind)} is no {self.what}; {place.suggestion(str(kind), records)}")
         return records[kind].read(place, "type")
 
     def write(self, value: Any, path: str) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..model.pose import Pose, rotate
 from ..model.signal import Signal
+from ..model.validate import text
 from ..solve.motion import Motion
 from ..solve.simulate import simulate
 from ..solve.statics import solve_statics
@@ -236,6 +237,14 @@ class Events(MappingOf):
     def __init__(self) -> None:
         super().__init__(_Event())
         self.wanted = "a mapping from names to formulas of the state"
+
+    def read(self, place: Place) -> Any:
+        for name, child in place.children() if place.is_mapping else ():
+            try:
+                text("the name of an event", name)
+            except (TypeError, ValueError) as error:
+                child.fail(str(error), at_key=True)
+        return super().read(place)
 
     def write(self, value: Any, path: str) -> Any:
         if not isinstance(value, dict):

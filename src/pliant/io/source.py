@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from typing import Any
 
-from ..model.validate import shown
+from ..model.reading import NOWHERE, Folder, read_file
+from ..model.validate import listed, near, one_line, shown
 
-__all__ = ["FAILED", "Document", "ModelFileError", "Place", "Problem", "check_tree", "load_text", "parse", "suggestion"]
+__all__ = [
+    "FAILED",
+    "Document",
+    "ModelFileError",
+    "Place",
+    "Problem",
+    "check_tree",
+    "decoded",
+    "is_json",
+    "load_text",
+    "parse",
+    "suggestion",
+]
 
 FAILED: Any = object()
 """What reading gives where the file is wrong; the error has been noted."""
@@ -22,6 +33,7 @@ FAILED: Any = object()
 _LARGEST = 200_000  # values in a file, with everything that aliases repeat
 _LONGEST = 10_000_000  # characters
 _DEEPEST = 40  # levels; a description has less than ten
+_TOLD = 50  # problems of a file
 _BRACKETS = 200  # open ones, also in comments and text; the parser takes a time that grows with their square
 
 
@@ -46,40 +58,62 @@ class Problem:
     def show(self, name: str) -> str:
         """One line, beginning as compilers do."""
         where = f"{name}:{self.line}:{self.column}: " if self.line is not None else f"{name}: "
-        return f"{where}{self.path}: {self.message}" if self.path else f"{where}{self.message}"
+        return one_line(f"{where}{self.path}: {self.message}" if self.path else f"{where}{self.message}")
 
 
 class ModelFileError(ValueError):
-    """Everything that is wrong with a model file.
+    """What is wrong with a model file: everything, or the first fifty.
 
     Attributes
     ----------
     name : str
         Name of the file.
     problems : tuple of Problem
+    more : int
+        How many more problems were found; there may be others that these hide.
     """
 
-    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
-        self.name = name
+    def __init__(self, name: str, problems: Iterable[Problem], more: int = 0) -> None:
+        self.name, self.more = name, more
         self.problems = tuple(sorted(problems, key=lambda p: (p.line or 0, p.column or 0)))
         count = len(self.problems)
-        head = "" if count == 1 else f"{count} problems in {name}:\n"
+        rest = f", and {more} more" if more else "; what comes after them was not looked at"
+        which = f"{count} problems in {name}" if count < _TOLD else f"the first {count} problems in {name}{rest}"
+        head = "" if count == 1 else f"{one_line(which)}:\n"
         super().__init__(head + "\n".join(problem.show(name) for problem in self.problems))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copies, also in other processes."""
+        return type(self), (self.name, self.problems, self.more)
 
 
 @dataclass
 class Document:
-    """A model file that is being read: its name, the problems found so far, and its materials, which parts of sections may name."""
+    """A model file that is being read: its name, the problems found so far, its materials, which parts of sections may name, and the files that it may name."""
 
     name: str
     problems: list[Problem] = field(default_factory=list)
+    more: int = 0  # problems that were found when there were enough
     materials: Place | None = None
     allow_code: bool = False  # whether import paths of Python functions are followed
+    files: Folder = NOWHERE
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many problems as are told."""
+        return len(self.problems) >= _TOLD
+
+    def note(self, problem: Problem) -> None:
+        """Keep a problem, or count it."""
+        if self.full:
+            self.more += 1
+        else:
+            self.problems.append(problem)
 
     def check(self) -> None:
         """Raise everything that was found."""
         if self.problems:
-            raise ModelFileError(self.name, self.problems)
+            raise ModelFileError(self.name, self.problems, self.more)
 
 
 @dataclass(frozen=True)
@@ -96,8 +130,12 @@ class Place:
     def fail(self, message: str, *, at_key: bool = False) -> Any:
         """Note a problem here (or at the key of this value) and return `FAILED`."""
         line, column = self.key_position if at_key and self.key_position[0] is not None else (self.line, self.column)
-        self.document.problems.append(Problem(".".join(self.path), message, line, column))
+        self.document.note(Problem(".".join(self.path), message, line, column))
         return FAILED
+
+    def suggestion(self, name: str, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> str:
+        """ "did you mean …?" or a list of what is known; nothing if there are problems enough, since it takes its time."""
+        return "" if self.document.full else suggestion(name, known, aliases)
 
     @property
     def is_mapping(self) -> bool:
@@ -163,8 +201,8 @@ def suggestion(name: str, known: Iterable[str], aliases: Mapping[str, str] | Non
     if aliases and aliases.get(name) in options:
         return f"did you mean {aliases[name]!r}?"
     folded = [k for k in options if k.lower() == name.lower()]
-    close = folded or difflib.get_close_matches(name, options, n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"allowed: {', '.join(options) or 'none'}."
+    close = folded[:2] or near(name, options, count=2, cutoff=0.6)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else f"allowed: {listed(options)}."
 
 
 def parse(text: str, name: str, *, is_json: bool = False) -> Place:
@@ -225,38 +263,32 @@ def parse(text: str, name: str, *, is_json: bool = False) -> Place:
     return place
 
 
-def load_text(source: str | PathLike[str]) -> tuple[str, str, bool]:
-    """Text, name and whether it is JSON, of a path or of text itself."""
-    if not isinstance(source, (str, PathLike)):
-        raise TypeError(f"source = {shown(source)} must be the path of a model file, its text, or a dictionary.")
-    if isinstance(source, str):
-        if not source.strip():
-            raise ModelFileError("<text>", [Problem("", "it is empty; give the path of a model file, or its text.")])
-        if "\n" in source or source.lstrip().startswith("{") or ": " in source:
-            return source, "<text>", _is_json(source)
-    path = Path(source)
+def load_text(path: str | PathLike[str]) -> tuple[str, str, bool]:
+    """Text of a file, its name and whether it is JSON, by its ending."""
+    if not isinstance(path, (str, PathLike)):
+        raise TypeError(
+            f"path = {shown(path)} must be the path of a model file. What is not in a file is read by parse_model: text, or a dictionary."
+        )
+    name = fspath(path)
     try:
-        with path.open("rb") as file:
-            content = file.read(_LONGEST + 1)
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"there is no model file {shown(str(path))}; give the path of a .yaml or .json file."
-        ) from None
+        content = read_file(name, most=_LONGEST, what="model file")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        kind = type(error) if isinstance(error, OSError) else ValueError
-        text = f"{shown(str(path))} cannot be read as a model file: {why}. Give the path of a .yaml or .json file."
-        raise kind(text) from None
+        hint = "A text is read by parse_model." if "\n" in name else "Give the path of a .yaml or .json file."
+        raise type(error)(f"{error} {hint}") from None
+    return decoded(content, name), name, name.lower().endswith(".json")
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text of a file in UTF-8."""
     try:
-        return content.decode("utf-8-sig"), str(path), path.suffix.lower() == ".json"
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if len(content) <= _LONGEST:
-            at = f"byte {error.start} is {content[error.start]:#04x}"
-            raise ModelFileError(str(path), [Problem("", f"not a text file (UTF-8 is needed; {at}).")]) from None
-        return content.decode("utf-8", "replace"), str(path), False  # refused for its length
+        at = f"byte {error.start} is {content[error.start]:#04x}"
+        raise ModelFileError(name, [Problem("", f"not a text file (UTF-8 is needed; {at}).")]) from None
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether a text is JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

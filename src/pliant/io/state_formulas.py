@@ -79,7 +79,7 @@ class StateFormula:
     Examples
     --------
     >>> import pliant as pl
-    >>> system = pl.load_model(pl.io.starter_text()).compile()
+    >>> system = pl.parse_model(pl.io.starter_text()).compile()
     >>> height = pl.io.StateFormula("z('arm.tip') + 0.1*t").bound(system)
     >>> rest = pl.solve_statics(system)
     >>> run = pl.simulate(system, 0.1, start=rest)

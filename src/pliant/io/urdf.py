@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,17 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 from ..model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model.links import Body
 from ..model.pose import Pose
+from ..model.reading import Folder, XmlError, check_xml, package_of, read_file
 from ..model.robot import Robot
 from ..model.shapes import Box, Cylinder, Inertia, Shape, Sphere, Visual
 from ..model.validate import choice, shown
 from .source import ModelFileError, Problem
 from .urdf_xml import UrdfGeometry, UrdfLink, UrdfRobot, XmlJoint, parse_urdf
 
-__all__ = ["ImportedRobot", "UrdfJoint", "add_stops", "check_xml", "load_urdf", "read_urdf", "wrong"]
+__all__ = ["ImportedRobot", "UrdfJoint", "add_stops", "load_urdf", "read_urdf", "read_xml", "wrong"]
 
 Array = NDArray[np.float64]
 _BOUNDED = ("revolute", "prismatic")
+_PACKAGES = ("package", "model")  # schemes of names that begin with that of a package
 _SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
+_LONGEST = 10_000_000  # bytes of a file
+_ELEMENTS = 20_000
 _SAME = 1e-6  # m: how far the centre of a shape may be from the centre of mass
 
 
@@ -76,6 +82,7 @@ def load_urdf(
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     limits: bool = True,
     meshes: bool = True,
+    folder: str | Path | None = None,
 ) -> Robot:
     """Make a robot from a URDF file: rigid bodies with the names of the file; rods can then be added to it.
 
@@ -91,6 +98,8 @@ def load_urdf(
         weight of the robot at its own size if there is none, go 0.01 rad or 1 mm too far; ``robot.stops`` can be changed.
     meshes : bool
         Whether meshes of the file are drawn (`Visual`); those that are not found are noted.
+    folder : path, optional
+        The highest folder from which meshes are read; if left out, that of the ROS package (the nearest with a ``package.xml``), or of the file.
 
     Returns
     -------
@@ -115,7 +124,7 @@ def load_urdf(
     >>> robot = load_urdf("arm.urdf")  # doctest: +SKIP
     >>> robot.add_rod("finger", parent="tool0", ...)  # doctest: +SKIP
     """
-    return read_urdf(path, base=base, gravity=gravity, limits=limits, meshes=meshes).robot
+    return read_urdf(path, base=base, gravity=gravity, limits=limits, meshes=meshes, folder=folder).robot
 
 
 def read_urdf(
@@ -125,23 +134,16 @@ def read_urdf(
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     limits: bool = True,
     meshes: bool = True,
+    folder: str | Path | None = None,
 ) -> ImportedRobot:
     """Read a URDF file, with the limits of its joints and notes on what was left out; see `load_urdf`."""
     choice("base", base, ("fixed", "free"))
-    parsed = _parse(Path(path))
+    path = Path(path)
+    files = Folder(path.parent, package_of(path) if folder is None else Path(folder)) if meshes else None
+    data = read_xml(path, "robot", "URDF file")
     try:
-        return _Importer(parsed, base, gravity, limits, Path(path).parent if meshes else None).run()
+        return _Importer(parse_urdf(data), base, gravity, limits, files).run()
     except (TypeError, ValueError) as error:
-        raise wrong(Path(path), str(error)) from None
-
-
-def _parse(path: Path) -> UrdfRobot:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no URDF file {str(path)!r}.")
-    check_xml(path)
-    try:
-        return parse_urdf(path.read_bytes())
-    except ValueError as error:
         raise wrong(path, str(error)) from None
 
 
@@ -150,36 +152,28 @@ def wrong(path: Path, message: str, *at: int) -> ModelFileError:
     return ModelFileError(str(path), [Problem("", message, *at)])
 
 
-def check_xml(path: Path, root: str = "robot", kind: str = "a URDF file") -> None:
-    """Error unless the file is complete XML with this root; parsers repair what is cut off, and open entities."""
-    from xml.parsers import expat
-
-    tags: list[str] = []
-
-    def refuse(*_declaration: object) -> None:
-        raise wrong(path, f"{kind} has no document type or entities; remove <!DOCTYPE …>.", parser.CurrentLineNumber, 1)
-
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = lambda tag, _attributes: tags.append(tag)
+def read_xml(path: Path, root: str, kind: str) -> bytes:
+    """The content of an XML file with this root, checked."""
     try:
-        parser.Parse(path.read_bytes(), True)
-    except expat.ExpatError as error:
-        what = expat.ErrorString(error.code)
-        raise wrong(path, f"not complete XML: {what}. Was the file cut off?", error.lineno, error.offset + 1) from None
-    if tags[0] != root:
-        raise wrong(path, f"not {kind}: its root is <{shown(tags[0])[1:-1]}>, but <{root}> is needed.")
+        data = read_file(path, most=_LONGEST, what=kind)
+        check_xml(data, root, elements=_ELEMENTS)
+    except XmlError as error:
+        raise wrong(path, str(error), *error.at) from None
+    except ValueError as error:
+        raise wrong(path, str(error)) from None
+    return data
 
 
 class _Importer:
     """Turns parsed links and joints into bodies, parents first."""
 
-    def __init__(self, parsed: UrdfRobot, base: str, gravity: ArrayLike, limits: bool, folder: Path | None) -> None:
-        self.parsed, self.base, self.limits, self.folder = parsed, base, limits, folder
+    def __init__(self, parsed: UrdfRobot, base: str, gravity: ArrayLike, limits: bool, files: Folder | None) -> None:
+        self.parsed, self.base, self.limits, self.files = parsed, base, limits, files
         self.robot = Robot(parsed.name or "robot", gravity=gravity)
         self.joints: dict[str, UrdfJoint] = {}
         self.notes: list[str] = []
         self.reached: set[str] = set()
+        self.names = {joint.name for joint in parsed.joints}
         self.dry: dict[str, float] = {}  # friction by joint
 
     def run(self) -> ImportedRobot:
@@ -192,15 +186,15 @@ class _Importer:
                 if end not in links:
                     raise ValueError(f"URDF joint {joint.name!r}: there is no link {end!r}.")
             carried.setdefault(joint.parent, []).append(joint)
-        children = [joint.child for joint in self.parsed.joints]
-        twice = sorted({name for name in children if children.count(name) > 1})
+        children = Counter(joint.child for joint in self.parsed.joints)
+        twice = sorted(name for name, count in children.items() if count > 1)
         if twice:
             raise ValueError(
                 f"URDF link {twice[0]!r} is carried by several joints; close loops with add_loop afterwards."
             )
         for what, parts in (("link", self.parsed.links), ("joint", self.parsed.joints)):
-            names = [part.name for part in parts]
-            double = sorted({str(name) for name in names if names.count(name) > 1})
+            names = Counter(part.name for part in parts)
+            double = sorted(name for name, count in names.items() if count > 1)
             if double:
                 raise ValueError(f"URDF file: there are several {what}s named {double[0]!r}; names must differ.")
         roots = [name for name in links if name not in children]
@@ -244,7 +238,7 @@ class _Importer:
         """Couple a joint to the one that it mimics: its coordinate is multiplier · that one's + offset."""
         told = joint.mimic
         assert told is not None
-        if told.joint not in {other.name for other in self.parsed.joints}:
+        if told.joint not in self.names:
             raise ValueError(f"URDF joint {joint.name!r} mimics {told.joint!r}, but there is no such joint.")
         pair = [self.joints.get(name) for name in (joint.name, told.joint)]
         own, other = (None if found is None or found.kind not in _SINGLE else found.link for found in pair)
@@ -294,32 +288,41 @@ class _Importer:
     def visuals(self, link: UrdfLink) -> list[Visual]:
         """Meshes and shapes to be drawn."""
         out = []
-        for part in link.visuals if self.folder is not None else ():
+        for part in link.visuals if self.files is not None else ():
             color = None if part.color is None else np.clip(part.color[:3], 0.0, 1.0)
             if part.kind != "mesh":
                 own = _primitive(part, np.eye(3))
                 out += [] if own is None else [Visual(shape=own, pose=part.pose, color=color)]
                 continue
-            file, factor = self.found(part.file), np.unique(part.size)
-            if file is None or len(factor) > 1 or factor[0] <= 0:
-                why = "was not found" if file is None else "has different scales along its axes"
-                self.notes.append(f"link {link.name!r}: the visual mesh {part.file!r} {why}")
-                continue
+            factor = np.unique(part.size)
             try:
+                file = self.found(part.file)
+                if file is None:
+                    assert self.files is not None
+                    raise ValueError(
+                        f"it was not found in {shown(str(self.files.top))} and below, where it is read; "
+                        "load_urdf(..., folder=...) reads from another folder above the file."
+                    )
+                if len(factor) > 1 or factor[0] <= 0:
+                    raise ValueError("it has different scales along its axes.")
                 out.append(Visual(file=str(file), pose=part.pose, scale=float(factor[0]), color=color))
             except (OSError, ValueError, ImportError) as error:
-                self.notes.append(f"link {link.name!r}: a visual mesh was left out: {error}")
+                self.notes.append(f"link {link.name!r}: the visual mesh {shown(part.file)} was left out: {error}")
         return out
 
     def found(self, name: str) -> Path | None:
-        """The file of a mesh: beside the URDF file, or below one of the folders above it (``package://``)."""
-        assert self.folder is not None
-        inner = name.partition("://")[2] if "://" in name else name
-        tried = [self.folder / inner]
-        if name.startswith("package://"):
-            tried += [above / inner for above in self.folder.resolve().parents]
-            tried += [above / inner.partition("/")[2] for above in (self.folder, *self.folder.resolve().parents)]
-        return next((path for path in tried if path.is_file()), None)
+        """The file of a mesh: beside the URDF file, or of a package (``package://``), in a folder above it that may be read from; None if there is none."""
+        assert self.files is not None
+        assert self.files.home is not None
+        scheme, sign, inner = name.partition("://")
+        tried = [inner if sign and scheme in ("file", *_PACKAGES) else name]
+        if sign and scheme in _PACKAGES:
+            home, top = (
+                Path(os.path.realpath(place)) for place in (self.files.home, self.files.top or self.files.home)
+            )
+            above = [place for place in (home, *home.parents) if place.is_relative_to(top)]
+            tried = [str(place / part) for part in (inner, inner.partition("/")[2]) for place in above]
+        return next((path for path in map(self.files.find, tried) if path.is_file()), None)
 
     def inertia(self, link: UrdfLink) -> Inertia | None:
         """Inertia in the link's frame; None without mass."""
@@ -335,7 +338,7 @@ class _Importer:
 
     def shape(self, link: UrdfLink, inertia: Inertia | None) -> Shape | None:
         """A primitive that sits at the centre of mass along the body's axes, if the link has just one."""
-        unread = [(link.collisions, "collision")] + ([(link.visuals, "visual")] if self.folder is None else [])
+        unread = [(link.collisions, "collision")] + ([(link.visuals, "visual")] if self.files is None else [])
         for parts, word in unread:
             if any(part.kind == "mesh" for part in parts):
                 self.notes.append(f"link {link.name!r}: a {word} mesh was left out")

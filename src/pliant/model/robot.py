@@ -104,7 +104,7 @@ class Robot:
     """
 
     def __init__(self, name: str = "robot", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
-        self.name = text("name", name)
+        self.name = name
         self.gravity = _gravity(gravity)
         self.links: list[Link] = []
         self.frames: dict[str, Frame] = {}
@@ -502,6 +502,15 @@ class Robot:
 
         check_robot(self.nv)
         return System(self)
+
+    @property
+    def name(self) -> str:
+        """Shown when printed."""
+        return str(vars(self)["name"])
+
+    @name.setter
+    def name(self, value: str) -> None:
+        vars(self)["name"] = text("name", value)  # with the other attributes, which copies and files go through
 
     def save(self, path: str | Path) -> None:
         """Write the robot to a YAML or JSON file, from which `pliant.load_model` makes the same robot; see `save_model`."""

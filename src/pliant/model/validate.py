@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -23,9 +24,13 @@ __all__ = [
     "flag",
     "integer",
     "interval",
+    "listed",
     "name",
+    "near",
     "non_negative",
+    "one_line",
     "positive",
+    "printable",
     "reals",
     "shown",
     "text",
@@ -45,6 +50,27 @@ def shown(value: object) -> str:
     except Exception:  # of a user's class; the message matters more
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 120 else text[:117] + "..."
+
+
+def one_line(text: str) -> str:
+    """Text for a line of a terminal or a log: characters that would do something instead of being seen are written as escapes."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def printable(text: str) -> str:
+    """The same for several lines."""
+    return "\n".join(map(one_line, text.split("\n")))
+
+
+def near(name: str, known: Iterable[str], *, count: int = 3, cutoff: float = 0.5) -> list[str]:
+    """The names that are most like one; of the first thousand, since comparing takes time."""
+    return difflib.get_close_matches(name[:LONGEST_NAME], list(islice(known, 1000)), n=count, cutoff=cutoff)
+
+
+def listed(names: Collection[str], *, most: int = 40) -> str:
+    """Names after each other, with how many more there are."""
+    first = ", ".join(islice(names, most))
+    return f"{first}, … and {len(names) - most} more" if len(names) > most else first or "none"
 
 
 def _fail(field: str, value: object, allowed: str, hint: str = "") -> ValueError:
@@ -183,7 +209,7 @@ def choice(field: str, value: object, allowed: Iterable[object], *, hint: str = 
 
 
 def text(field: str, value: object) -> str:
-    """Return `value` as plain text that can be shown on one line; error on control characters, and if it is too long."""
+    """Return `value` as plain text that can be shown on one line; error on control characters, on spaces around it, and if it is too long."""
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field} = {shown(value)} must be a non-empty string.")
     if len(value) > LONGEST_NAME:
@@ -194,6 +220,8 @@ def text(field: str, value: object) -> str:
             f"{field} = {shown(value)} is not allowed: it contains the character {bad!r}, which cannot be shown. Line breaks, "
             "tabs and other control characters have no place in a name."
         )
+    if value != value.strip():
+        raise ValueError(f"{field} = {value!r} is not allowed: it must not begin or end with a space.")
     return str(value)
 
 
@@ -202,18 +230,12 @@ def name(value: object, *, field: str = "name") -> str:
     checked = text(field, value)
     if checked == "world" or "." in checked or "@" in checked:
         raise ValueError(f"{field} = {checked!r} is not allowed: 'world', '.' and '@' have a meaning of their own.")
-    if checked != checked.strip():
-        raise ValueError(f"{field} = {checked!r} is not allowed: it must not begin or end with a space.")
     return checked
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> KeyError:
     """A KeyError for an unknown name, with the nearest known ones."""
     names = sorted(known)
-    close = difflib.get_close_matches(name[:LONGEST_NAME], names, n=3, cutoff=0.5)
-    tail = (
-        f"did you mean {' or '.join(map(repr, close))}?"
-        if close
-        else f"known: {', '.join(map(repr, names)) or 'none'}."
-    )
+    close = near(name, names)
+    tail = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {listed(list(map(repr, names)))}."
     return KeyError(f"there is no {kind} named {shown(name)}; {tail}")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.links import Link
-from ..model.validate import choice, finite
+from ..model.validate import choice, finite, printable
 from ..system import Axes, Contacts, FrameLike, Given, Momentum, System, needs_system, numbers
 from ..system.contacts import find_contacts
 from ..system.dynamics import residual
@@ -153,7 +153,7 @@ class Result:
         ]
         lines += [f"  event {event.name!r} at t = {event.t:.6g} s" for event in self.events]
         lines += [f"  warning: {text}" for text in self.warnings]
-        return "\n".join(lines)
+        return printable("\n".join(lines))  # a file may say anything
 
     def __len__(self) -> int:
         """Number of stored times."""
@@ -538,7 +538,7 @@ class Result:
         Examples
         --------
         >>> import pliant as pl
-        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1, output=0.05)
+        >>> run = pl.parse_model(pl.io.starter_text()).simulate(duration=0.1, output=0.05)
         >>> run.save_csv("arm.csv", ["arm.tip"], forces=True)  # doctest: +SKIP
         """
         return write_csv(path, self.t, columns_of(self, frames, velocities=velocities, forces=forces))
@@ -559,7 +559,7 @@ class Result:
         Examples
         --------
         >>> import pliant as pl
-        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1)
+        >>> run = pl.parse_model(pl.io.starter_text()).simulate(duration=0.1)
         >>> run.save_gltf("arm.glb")  # doctest: +SKIP
         """
         from ..viz.gltf import write_gltf
@@ -580,7 +580,7 @@ class Result:
         Examples
         --------
         >>> import pliant as pl
-        >>> run = pl.load_model(pl.io.starter_text()).simulate(duration=0.1)
+        >>> run = pl.parse_model(pl.io.starter_text()).simulate(duration=0.1)
         >>> run.save_usd("arm.usda")  # doctest: +SKIP
         """
         from ..viz.recording import record_result

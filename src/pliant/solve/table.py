@@ -102,11 +102,16 @@ def _forces(result: Result) -> dict[str, Column]:
     return out
 
 
+def _plain(name: str) -> str:
+    """A name that no spreadsheet takes for a formula, which could run commands: an apostrophe before it makes it text."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@")) else name
+
+
 def write_csv(path: str | os.PathLike[str], t: Array, columns: dict[str, Column]) -> Path:
     """Write times and columns, with a line of names; numbers come back as they were."""
     with replacing(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")  # quotes commas in names
-        writer.writerow(["t", *columns])
+        writer.writerow(["t", *map(_plain, columns)])
         for row in np.column_stack([t, *(column.values for column in columns.values())]).tolist():
             writer.writerow(map(repr, row))
     return Path(path)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..identification.data import MotionData
 from ..model.validate import unknown_name
+from .names import plot_text
 from .style import COLORS, legend, panels, style
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def _compare(ax: Any, result: Identification) -> None:
         seen, found, color = d.values, result.predicted(k), COLORS[k % len(COLORS)]
         if moving and isinstance(d, MotionData):
             ax.plot(d.t, seen, ".", color=color, ms=2.5)
-            ax.plot(d.t, found, "-", color=color, label=[d.name, *[None] * (seen.shape[1] - 1)])
+            ax.plot(d.t, found, "-", color=color, label=[plot_text(d.name), *[None] * (seen.shape[1] - 1)])
         else:
-            ax.plot(seen.ravel(), found.ravel(), ".", color=color, ms=3, label=d.name)
+            ax.plot(seen.ravel(), found.ravel(), ".", color=color, ms=3, label=plot_text(d.name))
     if moving:
         ax.set(xlabel="t [s]", ylabel="measured (dots), predicted", title="Motion")
     else:
@@ -89,7 +90,7 @@ def _ellipse(ax: Any, result: Identification, pair: tuple[str, str] | None) -> N
     if n < 2:
         low, high = result.intervals[result.names[0]]
         ax.errorbar([result[result.names[0]]], [0], xerr=[[result[result.names[0]] - low], [high - result[result.names[0]]]], fmt="o", capsize=4)  # fmt: skip
-        ax.set(xlabel=result.names[0], yticks=[], title=f"Interval, {100 * result.confidence:g} %")
+        ax.set(xlabel=plot_text(result.names[0]), yticks=[], title=f"Interval, {100 * result.confidence:g} %")
         return
     if pair is None:
         size = np.abs(np.where(np.isfinite(result.correlation), result.correlation, 0.0) - np.eye(n))
@@ -114,14 +115,19 @@ def _ellipse(ax: Any, result: Identification, pair: tuple[str, str] | None) -> N
     for which, name, line in ((i, result.names[i], ax.axvspan), (j, result.names[j], ax.axhspan)):
         if np.isfinite(result.covariance[which, which]):
             line(*result.intervals[name], color="0.92", zorder=0)
-    ax.set(xlabel=result.names[i], ylabel=result.names[j], title=f"Confidence region, {100 * result.confidence:g} %")
+    ax.set(
+        xlabel=plot_text(result.names[i]),
+        ylabel=plot_text(result.names[j]),
+        title=f"Confidence region, {100 * result.confidence:g} %",
+    )
 
 
 def _correlations(figure: Any, ax: Any, result: Identification) -> None:
     n = len(result.names)
     picture = ax.imshow(result.correlation, cmap="RdBu_r", vmin=-1, vmax=1)
-    ax.set_xticks(range(n), result.names if n <= 12 else [""] * n, rotation=60, ha="right")
-    ax.set_yticks(range(n), result.names, fontsize=8 if n <= 20 else 6)
+    names = [plot_text(name) for name in result.names]
+    ax.set_xticks(range(n), names if n <= 12 else [""] * n, rotation=60, ha="right")
+    ax.set_yticks(range(n), names, fontsize=8 if n <= 20 else 6)
     ax.grid(visible=False)
     ax.set_title("Correlations of the estimates")
     figure.colorbar(picture, ax=ax, shrink=0.8)

@@ -50,7 +50,7 @@ def show(system: System | Robot, q: ArrayLike | None = None, *, u: Inputs = None
     Examples
     --------
     >>> import pliant as pl
-    >>> model = pl.load_model(pl.io.starter_text())
+    >>> model = pl.parse_model(pl.io.starter_text())
     >>> viewer = pl.show(model.robot)  # doctest: +SKIP
     """
     from .live import Viewer
@@ -79,7 +79,7 @@ def save_html(
     Examples
     --------
     >>> import pliant as pl
-    >>> model = pl.load_model(pl.io.starter_text())
+    >>> model = pl.parse_model(pl.io.starter_text())
     >>> pl.save_html(model.robot, "arm.html")  # doctest: +SKIP
     """
     from .html import write_html
@@ -127,7 +127,7 @@ def studio(system: System | Robot | str | Path, **options: Any) -> Studio:
     Examples
     --------
     >>> import pliant as pl
-    >>> model = pl.load_model(pl.io.starter_text())
+    >>> model = pl.parse_model(pl.io.starter_text())
     >>> studio = pl.studio(model.robot)  # doctest: +SKIP
     """
     from .studio import Studio

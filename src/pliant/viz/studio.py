@@ -38,14 +38,14 @@ PLOTTED = 6  # pictures of a live motion between two drawings of its curves
 
 
 def _read(name: str, content: bytes) -> Any:
-    """The robot of a model file that came from a browser."""
+    """The robot of a model file that came from a browser: text, which names no other file of this machine and runs no code."""
     if not name.lower().endswith(KINDS):
         raise ValueError(f"the name of a model file ends with {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is not text in UTF-8.") from None
-    return import_module("pliant.io").load_model(text)  # reads YAML, which needs a library of its own
+    return import_module("pliant.io").parse_model(text, name=name)  # reads YAML, which needs a library of its own
 
 
 class Studio:

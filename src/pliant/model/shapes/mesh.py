@@ -70,7 +70,7 @@ class Mesh(Polyhedron, Shape):
 
     @classmethod
     def from_file(cls, path: str | Path, *, scale: float = 1.0, rounding: float = 0.0) -> Mesh:
-        """Read an STL (text or binary) or OBJ file, or with trimesh (``pip install 'pliant[mesh]'``) .glb, .gltf, .ply, .dae, .off or .3mf.
+        """Read an STL (text or binary), OBJ or glTF (.glb, .gltf) file, or with trimesh (``pip install 'pliant[mesh]'``) .ply, .dae, .off or .3mf.
 
         A closed mesh has volume and inertia: ``robot.add_body("hand", shape=pl.Mesh.from_file("hand.stl", scale=1e-3), density=1200)``.
 

@@ -27,7 +27,7 @@ class Visual:
     Parameters
     ----------
     file : str, optional
-        A mesh: .stl or .obj, and with trimesh (``pip install 'pliant[mesh]'``) also .glb, .gltf, .ply, .dae, .off and .3mf.
+        A mesh: .stl, .obj, .glb or .gltf, and with trimesh (``pip install 'pliant[mesh]'``) also .ply, .dae, .off and .3mf.
     shape : Shape, optional
         Or a shape, such as `Box`.
     pose : Pose
