@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.gradients.parameters import neighbours
+from pliant.gradients.parameters import Beside
 from pliant.gradients.statics import StaticTangent
 from pliant.identification.problem import Problem
 
@@ -130,9 +130,9 @@ def test_static_tangents_are_those_of_the_adjoint():
     here = place.evaluate(pl.costs.States.at_rest(system, rest.q, rest.u))
     adjoints = [pl.static_gradient(system, rest, place[k].mean(at="end")) for k in range(3)]
     for name in ("rod.young", "rod.length", "bar.mass", "gravity.x"):
-        others, weights = neighbours(system, system._parameters[name])
-        dq, du = tangent.moved(*tangent.by_parameter(name, others, weights))
-        direct = sum(w * other.pose("place", rest.q)[:3, 3] for other, w in zip(others, weights))
+        beside = Beside(system, name)
+        dq, du = tangent.moved(*tangent.by_parameter(name, beside))
+        direct = beside.slope(lambda other: other.pose("place", rest.q)[:3, 3])
         moved = here.push(pl.costs.Variation(dq[None], np.zeros((1, system.nv)), du[None]))[0] + direct
         expected = np.array([g[name] for g in adjoints])
         assert np.abs(moved - expected).max() < 1e-8 * np.abs(expected).max(), name

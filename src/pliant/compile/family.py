@@ -135,6 +135,10 @@ class Family:
         """
         return {}
 
+    def switches(self, tables: Any) -> bool:
+        """Whether its forces have branches (contact, friction that sticks or slips, limits), so that differences by its numbers must not leave one."""
+        return self.unit is not None and self.present(tables)
+
     def tasks(self, tables: Any) -> int:
         """The tasks that its unit is called for, as bits: those that it knows, less what is nothing with these tables."""
         return 0 if self.unit is None else self.unit.tasks

@@ -69,6 +69,11 @@ class Loading:
         return any(family.supplies(self.tables[family.name]) for family in self.families)
 
     @property
+    def switches(self) -> bool:
+        """Whether any family has forces with branches."""
+        return self._any("switches")
+
+    @property
     def present(self) -> tuple[str, ...]:
         """Names of the families that the robot has any of."""
         return tuple(family.name for family in self.families if family.present(self.tables[family.name]))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gradients.memory import Memory, Sizes
-from ..gradients.parameters import FOURTH, RELATIVE, TOUCHING, neighbours, step_of
+from ..gradients.parameters import Beside
 from ..gradients.plan import after
 from ..gradients.remembered import known_memory
 from ..gradients.rollout import Method, plan_of
@@ -96,7 +96,7 @@ class MappedStep:
         self._begin = plan._begin(self._memory, self._motion)
         self._held = bool(self._memory.lever.size.size and (system.loop_rows or system.held_tendons))
         self._system: tuple[bytes, System] = b"", system
-        self._near: list[tuple[list[System], list[float]]] = []
+        self._near: list[Beside] = []
         self.subdivided = 0  # steps that had to be taken in parts
         q, v = self._memory.record.begin_q.copy(), self._memory.record.begin_v.copy()
         self.start = self.closed(State(float(plan.times[0]), q, v, plan.z.copy(), unknowns.start.copy()))
@@ -122,23 +122,16 @@ class MappedStep:
     def _values(self, w: Array) -> dict[str, float]:
         return dict(zip(self.unknowns.parameters, w[len(self.unknowns.inputs) :].tolist()))
 
-    def near(self, w: Array) -> list[tuple[list[System], list[float]]]:
-        """For each unknown parameter, robots in which it is a little different, and the weights with which their sum is a derivative.
+    def near(self, w: Array) -> list[Beside]:
+        """For each unknown parameter, robots in which it is a little different.
 
         None where the sensors do not depend on them (`places`) and tables are straight lines.
         """
         if self._straight is not None or not self.unknowns.parameters:
             return []
-        system, values = self.system(w), self._values(w)
+        system = self.system(w)
         if not self._near:
-            for name, value in values.items():
-                share = TOUCHING if system._robot.contacts else RELATIVE
-                h = step_of(self.base, replace(self.base._parameters[name], value=value), share)
-                try:
-                    moved = [self.base._revised(values | {name: value + k * h}, near=True) for k in FOURTH[0]]
-                    self._near.append((moved, [weight / h for weight in FOURTH[0].values()]))
-                except ValueError:  # it cannot move to both sides
-                    self._near.append(neighbours(system, system._parameters[name]))
+            self._near = [Beside(system, name) for name in self.unknowns.parameters]
         return self._near
 
     def inputs(self, u: Array, w: Array) -> Array:
@@ -257,7 +250,7 @@ class MappedStep:
         for j in range(system.nz):
             lever.dz[2 * nv + j, j] = 1.0
         lever.du[nx + np.arange(k), :, self.unknowns.inputs] = 1.0
-        replays = [self._replayed(memory, *near) for near in self.near(state.w)]
+        replays = [self._replayed(memory, near) for near in self.near(state.w)]
         memory.space.prepare(self._begin.given if self._held else Given())
         if self._held:
             for i, replay in enumerate(replays):
@@ -283,7 +276,7 @@ class MappedStep:
         lever.dq[:] = lever.dv[:] = lever.dz[:] = lever.du[:] = lever.dkept[:] = 0.0
         if self._straight is None:
             for i, near in enumerate(self.near(state.w)):
-                r, _e, _gap, _direct, kept = self._replayed(memory, *near)
+                r, _e, _gap, _direct, kept = self._replayed(memory, near)
                 lever.du[i, :, nu:], lever.dkept[i] = -r[0], kept[0]
         else:
             first = lever.r
@@ -308,13 +301,14 @@ class MappedStep:
             raise ArithmeticError(f"the step from t = {t:.6g} s has a singular tangent: there is no derivative.")
 
     @staticmethod
-    def _replayed(memory: Memory, others: list[System], weights: list[float]) -> list[Array]:
+    def _replayed(memory: Memory, beside: Beside) -> list[Array]:
         """What a unit of a parameter does to the equations of the step before the motion answers."""
         lever = memory.lever
         fields = lever.r, lever.e, lever.close, lever.direct, lever.kept
-        out = [np.zeros_like(x) for x in fields]
-        for other, weight in zip(others, weights):
+
+        def all_of(other: System) -> Array:
             memory.run(engine.REPLAY, system=other)
-            for total, x in zip(out, fields):
-                total += weight * x
-        return out
+            return np.concatenate([x.ravel() for x in fields])
+
+        ends = np.cumsum([x.size for x in fields])[:-1]
+        return [part.reshape(x.shape) for part, x in zip(np.split(beside.slope(all_of), ends), fields)]

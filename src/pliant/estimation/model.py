@@ -125,8 +125,7 @@ class StochasticModel:
         if k:
             H[:, nx : nx + k] = by_u[:, self.unknowns.inputs]
         for j, near in enumerate(self.steps.near(state.w)):
-            for other, weight in zip(*near):
-                H[:, nx + k + j] += weight * readings.value(other, state.t, state.q, state.v, inputs)
+            H[:, nx + k + j] = near.slope(lambda other: readings.value(other, state.t, state.q, state.v, inputs))
         H *= self.size
         return value, H
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
+from ..kernels.solve.record import Lever
 from ..model.validate import unknown_name
 from ..solve.equilibrium import Equilibrium
 from ..system import Given, System
@@ -19,7 +20,7 @@ from ..system.tables import covered, steps_known
 from .costs.cost import CostValue, as_cost
 from .costs.states import States, Variation
 from .memory import Memory, Sizes
-from .parameters import ParameterGradient, derivative
+from .parameters import Beside, ParameterGradient, derivative
 from .remembered import known_memory
 from .statics import StaticAdjoint
 
@@ -164,7 +165,7 @@ class Adjoint:
             yield part, memory
             end = first + 1
 
-    def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
+    def by_parameter(self, name: str, direct: Callable[[Beside], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
         return derivative(self.run.system, name, self.tables, self._known, self.replayed, direct)
 
@@ -175,25 +176,30 @@ class Adjoint:
         closed = self.held or bool(system.loop_rows)
         return np.zeros(0, dtype=bool) if system.nz or (closed and not self._products) else covered(system)
 
-    def replayed(self, systems: list[System]) -> Array:
-        """What the motion solved, with the tables of other systems and the states as they are, times the adjoints."""
-        total = np.zeros(len(systems))
+    def replayed(self, beside: Beside) -> float:
+        """The derivative through what the motion solved, with the states as they are, times the adjoints."""
+        total = 0.0
         for part, memory in self._backwards():
             lever, n = memory.lever, len(part.plan.times) - 1
             again = Memory(self.run.system, self.run.plan.tableau, n, Sizes(replay=True))
             again.take(memory.record, n)
-            other = again.lever
-            for k, system in enumerate(systems):
-                again.run(engine.REPLAY, system=system)
-                total[k] += np.vdot(lever.trace, other.kept) - np.vdot(lever.y, other.r)
-                if lever.z.size:
-                    total[k] -= (
-                        np.vdot(lever.z, other.e)
-                        + np.vdot(lever.value, other.close[:, 0])
-                        + np.vdot(lever.rate, other.close[:, 1])
-                    )
-                    total[k] += np.vdot(lever.along, other.direct)
+            total += float(beside.slope(lambda system: _owed(lever, again, system)).sum())  # noqa: B023
         return total
+
+
+def _owed(lever: Lever, again: Memory, system: System) -> Array:
+    """Residuals, constraints and what is remembered with the tables of another system, each times its adjoint."""
+    again.run(engine.REPLAY, system=system)
+    other = again.lever
+    terms = [lever.trace * other.kept, -lever.y * other.r]
+    if lever.z.size:
+        terms += [
+            -lever.z * other.e,
+            -lever.value * other.close[:, 0],
+            -lever.rate * other.close[:, 1],
+            lever.along * other.direct,
+        ]
+    return np.concatenate([term.ravel() for term in terms])
 
 
 def states_of(run: Rollout) -> States:
@@ -224,10 +230,11 @@ def gradient(run: Rollout, cost: Any, equilibrium: Equilibrium | None = None) ->
             )
         rest = StaticAdjoint(run.system, equilibrium, adjoint.start)
 
-    def direct(other: System) -> float:
-        return judged.evaluate(replace(states, system=other)).value + (
-            0.0 if rest is None else float(rest.replayed([other])[0])
-        )
+    def value(other: System) -> float:
+        return judged.evaluate(replace(states, system=other)).value
+
+    def direct(beside: Beside) -> float:
+        return beside.slope(value) + (0.0 if rest is None else rest.replayed(beside))
 
     return Gradient(found, adjoint, lambda name: adjoint.by_parameter(name, direct), rest)
 

@@ -21,7 +21,7 @@ from ..system.laws import refuse_memory
 from ..system.tables import covered, table_gradient
 from .costs.cost import CostValue, as_cost
 from .costs.states import States
-from .parameters import ParameterGradient, derivative
+from .parameters import Beside, ParameterGradient, derivative
 
 __all__ = ["StaticAdjoint", "StaticGradient", "StaticTangent", "static_gradient"]
 
@@ -95,7 +95,7 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
     -----
     With ``r(q, ρ) = 0`` and ``e(q) = 0``, where ρ are the forces of loops and held tendons and G = ∂e/∂q: ``Kᵀ y + Gᵀ z = ∂J/∂q``, ``G y = 0``, and the
     derivative by anything is ``−yᵀ ∂r − zᵀ ∂e`` beside that of the cost itself. Where friction sticks, the state from which it is strained (the start of
-    `solve_statics`) is held fixed.
+    `solve_statics`) is held fixed, with bristles bent as they are there: of those that have slipped, the derivative by their stiction is that to a larger one.
 
     Examples
     --------
@@ -124,7 +124,10 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
     adjoint = StaticAdjoint(system, state, found.gradient.q[0])
 
     def derive(name: str) -> float:
-        return adjoint.by_parameter(name, lambda other: judged.evaluate(replace(states, system=other)).value)
+        def value(other: System) -> float:
+            return judged.evaluate(replace(states, system=other)).value
+
+        return adjoint.by_parameter(name, lambda beside: beside.slope(value))
 
     return StaticGradient(system, found, adjoint, derive)
 
@@ -158,13 +161,13 @@ class StaticAdjoint:
         self.motion |= {name: owed[place] for name, (_q, place, _group) in system.prescribed.items()}
         self.motion |= {name: z[len(held) + np.array(rows)] for name, rows in system.told_rows.items()}
 
-    def replayed(self, systems: list[System]) -> Array:
-        """Residual and constraints with the tables of other systems, at this state, times the adjoints."""
-        return np.array([self._replayed(system) for system in systems])
+    def replayed(self, beside: Beside) -> float:
+        """The derivative through residual and constraints, at this state, times the adjoints."""
+        return float(beside.slope(self._replayed).sum())
 
-    def _replayed(self, system: System) -> float:
+    def _replayed(self, system: System) -> Array:
         r, e = self._rest.replayed(system)
-        return float(-self.tau @ r - self._z @ e)
+        return -np.concatenate([self.tau * r, self._z * e])
 
     @cached_property
     def _tables(self) -> tuple[Array, NDArray[np.bool_]]:
@@ -179,7 +182,7 @@ class StaticAdjoint:
         found = table_gradient(system, rest.q, zero, zero, rest.u, self.tau, given=rest.given, values=values)
         return -found, covered(system)
 
-    def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
+    def by_parameter(self, name: str, direct: Callable[[Beside], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
         self._rest.require_begun(name)
         return derivative(self.system, name, *self._tables, self.replayed, direct)
@@ -202,12 +205,11 @@ class StaticTangent:
         self.system, self._rest = system, _Rest(system, state)
         self._kkt = _Kkt(system, self._rest.K, self._rest.G)
 
-    def by_parameter(self, name: str, others: list[System], weights: list[float]) -> tuple[Array, Array]:
-        """Change of the residual (nv,) and of the constraints (rows,) with a parameter, from `parameters.neighbours`."""
+    def by_parameter(self, name: str, beside: Beside) -> tuple[Array, Array]:
+        """Change of the residual (nv,) and of the constraints (rows,) with a parameter."""
         self._rest.require_begun(name)
-        found = [self._rest.replayed(other) for other in others]
-        r, e = (sum(w * x for w, x in zip(weights, part)) for part in zip(*found))
-        return np.asarray(r), np.asarray(e)
+        found = beside.slope(lambda other: np.concatenate(self._rest.replayed(other)))
+        return found[: self.system.nv], found[self.system.nv :]
 
     def by_inputs(self, u: Array) -> tuple[Array, Array]:
         """Likewise with a change of the inputs (nu,); that of tensions which a prescribed length decides has no effect."""

@@ -13,7 +13,7 @@ from ..kernels.solve.newton import CONVERGED
 from ..system import Given, System
 from .costs.states import Variation
 from .memory import Memory, Sizes
-from .parameters import neighbours
+from .parameters import Beside
 from .remembered import known_memory
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Direction", "maps", "push"]
 
 Array = NDArray[np.float64]
-Near = Callable[[str], tuple[list[System], list[float]]]
+Near = Callable[[str], Beside]
 
 
 class Direction(NamedTuple):
@@ -58,8 +58,7 @@ def _replayed(run: Rollout, names: Mapping[str, float], near: Near) -> _Replayed
 
     total = np.zeros(sizes[-1])
     for name, change in names.items():
-        for other, weight in zip(*near(name)):
-            total += change * weight * all_of(other)
+        total += change * near(name).slope(all_of)
     return _Replayed(*(total[a:b].reshape(x.shape) for a, b, x in zip(sizes, sizes[1:], fields)))
 
 
@@ -91,8 +90,8 @@ def _singular(run: Rollout, k: int) -> ArithmeticError:
 
 
 def push(run: Rollout, directions: list[Direction], near: Near | None = None) -> list[Variation]:
-    """Changes of all states for each direction; `near` has the systems of `parameters.neighbours` by name, if they are known already."""
-    beside = near or (lambda name: neighbours(run.system, run.system._parameters[name]))
+    """Changes of all states for each direction; `near` has the robots beside this one by name of the parameter, if they are known already."""
+    beside = near or (lambda name: Beside(run.system, name))
     system, plan = run.system, run.plan
     n, nu, d = len(run), system.nu, len(directions)
     memory = _memory(run, Sizes(directions=d))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import lie
 from ..gradients.costs.states import Evaluated, States, Variation
-from ..gradients.parameters import SECOND, neighbours
+from ..gradients.parameters import SECOND, Beside
 from ..gradients.rollout import METHODS, Rollout, RolloutError, carry_out, plan_of
 from ..gradients.statics import StaticTangent
 from ..gradients.tangent import Direction, push
@@ -94,22 +94,25 @@ class Revised:
     def __init__(self, system: System, parameters: dict[str, float]) -> None:
         self.parameters = parameters
         self.system = system.with_parameters(parameters)
-        self._found: dict[str, tuple[list[System], list[float]]] = {}
+        self._found: dict[str, Beside] = {}
 
-    def near(self, name: str) -> tuple[list[System], list[float]]:
-        """As of `gradients.parameters.neighbours`."""
+    def near(self, name: str) -> Beside:
+        """Those beside it in a parameter."""
         if name not in self._found:
-            self._found[name] = neighbours(self.system, self.system._parameters[name], SECOND)
+            self._found[name] = Beside(self.system, name, SECOND)
         return self._found[name]
 
 
 def _direct(data: Data, states: States, revised: Revised, targets: list[Target]) -> Array | float:
     """Derivative of the quantity itself by parameters, with the states held fixed."""
     total: Array | float = 0.0
+
+    def value(other: System) -> Array:
+        return data.quantity.evaluate(replace(states, system=other)).value
+
     for t in targets:
         if t.kind == "parameter":
-            for other, weight in zip(*revised.near(t.key)):
-                total = total + t.factor * weight * data.quantity.evaluate(replace(states, system=other)).value
+            total = total + t.factor * revised.near(t.key).slope(value)
     return total
 
 
@@ -208,7 +211,7 @@ class StaticPredictor:
                     r, e = tangent.by_inputs(by_u[d][k])
                     for t in targets:
                         if t.kind == "parameter":
-                            change = tangent.by_parameter(t.key, *revised.near(t.key))
+                            change = tangent.by_parameter(t.key, revised.near(t.key))
                             r, e = r + t.factor * change[0], e + t.factor * change[1]
                     dq[d, k], held = tangent.moved(r, e)
                     du[d, k] = by_u[d][k] + held
@@ -312,7 +315,7 @@ class MotionPredictor:
         if tangent is not None:
             r, e = tangent.by_inputs(self._first(U))
             for name, factor in parameters.items():
-                change = tangent.by_parameter(name, *revised.near(name))
+                change = tangent.by_parameter(name, revised.near(name))
                 r, e = r + factor * change[0], e + factor * change[1]
             begin += self._carried(system, setting, tangent.moved(r, e)[0])
         return Direction(U if np.any(U) else None, begin, speed, None, parameters or None)

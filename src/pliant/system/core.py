@@ -174,6 +174,11 @@ class Core:
         return self._assembly.loading.supplies
 
     @property
+    def switches(self) -> bool:
+        """Whether loads have branches, such as contact or friction that sticks."""
+        return self._assembly.loading.switches
+
+    @property
     def steady(self) -> NDArray[np.bool_]:
         """Which internal variables of loads are set once in a step, such as the speed of an impact, (nz,)."""
         return self._assembly.loading.steady

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.loads.efforts import EFFORT_WIDTH, Efforts, apply_efforts
+from ...kernels.loads.efforts import E_LIMIT, E_STOP, EFFORT_WIDTH, Efforts, apply_efforts
 from ...model.actuators import InternalStress, Motor, Stop
 from ...model.links import Link, Rod
 from ...model.robot import Robot
@@ -15,7 +15,7 @@ from ...model.units import Input
 from ..family import Density, Family
 from ..places import Places, as_rows
 
-__all__ = ["EFFORTS", "motor_law", "stop_law"]
+__all__ = ["EFFORTS", "is_cut", "motor_law", "stop_law"]
 
 
 def motor_law(motor: Motor) -> list[float]:
@@ -27,6 +27,11 @@ def motor_law(motor: Motor) -> list[float]:
 def stop_law(stop: Stop) -> list[float]:
     """Likewise of a stop."""
     return [0.0, stop.stiffness, stop.dissipation, np.inf, stop.lower, stop.upper, 1.0]
+
+
+def is_cut(data: NDArray[np.float64]) -> bool:
+    """Whether any law (n, EFFORT_WIDTH) is a stop or ends at a limit."""
+    return bool(np.any(data[:, E_STOP]) or np.any(np.isfinite(data[:, E_LIMIT])))
 
 
 class _Efforts(Family):
@@ -70,6 +75,9 @@ class _Efforts(Family):
                     place.append([inputs.index(name), places.strain_v(link) + i, places.strain_q(link) + i])
                     data.append([gain, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0])
         return Efforts(place=as_rows(place, 3, np.int64), data=as_rows(data, EFFORT_WIDTH))
+
+    def switches(self, tables: Efforts) -> bool:
+        return is_cut(tables.data)
 
     def between(self, tables: Efforts) -> NDArray[np.int64]:
         return np.zeros((0, 2), dtype=np.int64)

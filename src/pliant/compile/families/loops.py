@@ -34,7 +34,7 @@ from ...model.robot import Robot
 from ...model.units import Input
 from ..family import Family
 from ..places import Places, as_rows
-from .efforts import motor_law, stop_law
+from .efforts import is_cut, motor_law, stop_law
 
 __all__ = ["KINDS", "LOOPS", "about_middle"]
 
@@ -146,6 +146,9 @@ class _Loops(Family):
         if len(tables.joint):
             return "loop joints connect its branches"
         return "couplings connect its joints" if len(tables.row) else ""
+
+    def switches(self, tables: Loops) -> bool:
+        return is_cut(tables.law)
 
     def between(self, tables: Loops) -> NDArray[np.int64]:
         return tables.joint[:, :2]

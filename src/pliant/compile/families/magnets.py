@@ -124,6 +124,9 @@ class _Magnets(Family):
         pairs = np.all(self.between(tables) >= 0, axis=1)
         return "magnets and coils on its parts act on others of its parts" if np.any(pairs) else ""
 
+    def switches(self, tables: Magnets) -> bool:
+        return False
+
     def keeps_potential(self, tables: Magnets) -> bool:
         return True
 

@@ -466,6 +466,9 @@ class _Tendons(Family):
     def between(self, tables: Tendons) -> NDArray[np.int64]:
         return tables.segment[:, 1:]
 
+    def switches(self, tables: Tendons) -> bool:
+        return bool(np.any(tables.law[:, LAW_ELASTIC]) or len(tables.wrap))
+
     def keeps_potential(self, tables: Tendons) -> bool:
         return not np.any(tables.value[:, V_FRICTION])
 

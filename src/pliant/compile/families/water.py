@@ -150,6 +150,9 @@ class _Water(Family):
     def between(self, tables: Water) -> NDArray[np.int64]:
         return against_world(self.steps(tables))
 
+    def switches(self, tables: Water) -> bool:
+        return False
+
     def keeps_potential(self, tables: Water) -> bool:
         return not (self._pushed(tables, F_DRAG) or self._pushed(tables, F_ADDED))
 

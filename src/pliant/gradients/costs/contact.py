@@ -14,6 +14,7 @@ from ...kernels.loads.contact import (
     C_SHAPE,
     LAW_DAMPING,
     LAW_EXPONENT,
+    LAW_RESTITUTION,
     LAW_STIFFNESS,
     SHAPE_STEP,
     T_CONTACT,
@@ -119,7 +120,8 @@ class Clearance(_OfContacts):
 class ContactForce(_OfContacts):
     """Normal force of each contact of the robot, summed over its points [N]; see `Clearance` for the names.
 
-    The derivatives are exact on each side of touching.
+    The derivatives are exact on each side of touching. Contacts with restitution have this force at rest only: in motion it depends on the speed of the
+    impact, which is remembered and no part of the state.
 
     Examples
     --------
@@ -141,6 +143,12 @@ class ContactForce(_OfContacts):
         """See `LocalQuantity.at`."""
         system, own = states.system, self._contacts(states.system)
         entry = {number: k for k, number in enumerate(own)}
+        bounces = [k for k in own if system.contact.law[k, LAW_RESTITUTION] >= 0.0]
+        if bounces and np.any(states.v):
+            raise ValueError(
+                f"ContactForce: contact {list(system._robot.contacts)[bounces[0]]!r} has restitution, so that in motion its force depends on the speed of the "
+                "impact, which is remembered and no part of the state. Give it damping instead, or take the forces of `Result.contacts`, which know it."
+            )
         tables = [_rows(system, q, v, 0.0, own) for q, v in zip(states.q, states.v)]
         value = np.zeros((len(states), len(own)))
         for k, table in enumerate(tables):

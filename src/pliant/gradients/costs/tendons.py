@@ -109,7 +109,7 @@ class TendonTension(_OfTendons):
                     by_u[T, i, system.tendons.law[k, LAW_INPUT]] = stiff if elastic else 1.0
                     by_q[T, i], by_v[T, i] = stiff * lengths[k], damp * lengths[k]
                     if damp:
-                        by_q[T, i] += damp * (_curvature(system, k, q, tensions[T, i, T_LENGTH]) @ states.v[T])
+                        by_q[T, i] += damp * (states.v[T] @ _curvature(system, k, q, tensions[T, i, T_LENGTH]))
             return by_q, by_v, by_u
 
         return by_slopes(states, np.ascontiguousarray(tensions[:, :, T_FORCE]), derive)
@@ -123,7 +123,9 @@ class TendonTension(_OfTendons):
 
 
 def _curvature(system: System, k: int, q: Array, length: float) -> Array:
-    """The second derivative (nv, nv) of the length of an elastic tendon: what its tension, in which the tangent is linear, adds to the stiffness."""
+    """The change (nv, nv) of the derivatives of an elastic tendon's length, in rows, with the coordinates, in columns: what its tension, in which the tangent is
+    linear, adds to the stiffness. It is not symmetric over ball and free joints, where a change is along the manifold.
+    """
     zero, u = np.zeros(system.nv), np.zeros(system.nu)
     stiff, rest = system.tendons.value[k, V_STIFF], system.tendons.value[k, V_REST]
     found, tension, more = [], 1.0, 1.0

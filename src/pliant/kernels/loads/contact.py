@@ -196,8 +196,11 @@ def put_bristle(work, o, R, law, n, v, w, rho, past):
 
 @inline
 def impact_speed(law, n, v, hit):
-    """Speed of the impact of a point that touches: remembered, or that of its approach in the step before, or what it has now."""
-    return max(hit if hit > 0.0 else -hit if hit < 0.0 else -vdot(n, v).real, law[LAW_SPEED])
+    """Speed of the impact of a point that touches: remembered, or that of its approach in the step before, or what it has now; of the last two at least v₀."""
+    if hit > 0.0:
+        return 0.0 * law[LAW_SPEED] + hit
+    speed = -hit - 0.0 * vdot(n, v) if hit < 0.0 else -vdot(n, v)
+    return speed if speed.real > law[LAW_SPEED] else law[LAW_SPEED] + 0.0 * speed
 
 
 @routine
@@ -239,12 +242,13 @@ def is_far(contact, k, state, task, margin):
 
 @routine
 def damping_of(law, n, v, hit):
-    """d and the factor 1 + d δ̇ of the normal force."""
+    """d, the factor 1 + d δ̇ of the normal force, and its derivative by δ̇: none where the speed of the impact is the one now."""
     rate = vdot(n, v)
     if law[LAW_RESTITUTION] < 0.0:
-        return law[LAW_DAMPING], 1.0 - law[LAW_DAMPING] * rate
+        return law[LAW_DAMPING], 1.0 - law[LAW_DAMPING] * rate, law[LAW_DAMPING]
     d = law[LAW_RESTITUTION] / impact_speed(law, n, v, hit)
-    return d, 1.0 - d * rate
+    follows = hit == 0.0 and -rate.real > law[LAW_SPEED]
+    return d, 1.0 - d * rate, 0.0 * d if follows else d
 
 
 @routine
@@ -267,9 +271,9 @@ def traction(law, n, vc, past):
 
 @routine
 def normal_force(law, weight, depth, n, v, hit):
-    """fₙ, its derivative with respect to the depth, and k δᵖ d (0 where the damping would pull)."""
+    """fₙ, its derivatives with respect to the depth and to its rate (0 where the damping would pull)."""
     k, p = weight * law[LAW_STIFFNESS], law[LAW_EXPONENT]
-    d, rate = damping_of(law, n, v, hit)
+    _d, rate, d = damping_of(law, n, v, hit)
     power = k * depth ** (p - 1.0)
     if rate.real <= 0.0:
         return 0.0 * power, 0.0 * power, 0.0 * power

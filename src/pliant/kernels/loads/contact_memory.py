@@ -95,9 +95,11 @@ def relative_change(row, other, c, mine, theirs):
 @routine
 def impact_slope(law, n, v, hit):
     """Derivatives of the impact's speed by what was remembered of it, and by the rate of the gap if nothing was."""
+    if hit > 0.0:
+        return 1.0, 0.0  # it stays as it is
     if impact_speed(law, n, v, hit) <= law[LAW_SPEED]:
-        return 1.0 if hit > 0.0 else 0.0, 0.0  # one that is remembered stays as it is
-    return (1.0, 0.0) if hit > 0.0 else (-1.0, 0.0) if hit < 0.0 else (0.0, -1.0)
+        return 0.0, 0.0
+    return (-1.0, 0.0) if hit < 0.0 else (0.0, -1.0)
 
 
 @routine
@@ -199,7 +201,7 @@ def put_past(work, contact, m, o, law, weight, place, depth, past, out):
             out[o + r, 3 * nv + o + k] = own[r]
     by_hit, _by_rate = impact_slope(law, n, v, hit)
     out[o + 3, 3 * nv + o + 3] = by_hit
-    if law[LAW_RESTITUTION] >= 0.0 and impact_speed(law, n, v, hit) > law[LAW_SPEED]:
+    if law[LAW_RESTITUTION] >= 0.0 and by_hit != 0.0:
         fn, _slope, damp = normal_force(law, weight, depth, n, v, hit)
         change = damp * vdot(n, v) * by_hit / impact_speed(law, n, v, hit)
         if fn > 0.0:
