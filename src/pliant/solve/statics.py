@@ -371,14 +371,17 @@ def _left(problem: Problem, found: Equilibrium, verdict: Verdict) -> tuple[Equil
     system, scale = problem.system, problem.system.internal.scale
     direction = verdict.directions[:, 0]
     direction = direction / np.abs(direction / scale).max()
-    total = found.iterations
+    total, lost = found.iterations, 0
     for size in (1e-3, -1e-3, 1e-2, -1e-2, 0.1, -0.1):
+        if lost == 2:  # on both sides the way leads nowhere: from farther on it would lead there, too
+            break
         q = system.integrate(found.q, size * direction)
         attempt = _newton(problem, q) if problem.potential else _descend(problem, q)
         total += attempt.iterations
         other, judged = _examine(problem, attempt, q, found.load_steps)
         if other.success and judged.held:
             return replace(other, iterations=total), judged
+        lost += not other.success
     return replace(found, iterations=total), verdict
 
 
