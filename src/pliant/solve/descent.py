@@ -20,7 +20,10 @@ __all__ = ["follow_forces", "minimise", "scaled_stiffness"]
 
 Array = NDArray[np.float64]
 FLAT = 1e-12  # curvature that counts as none, relative to the largest
-FIRST, LARGEST = 0.3, 1e8  # radius in scaled coordinates
+FIRST, LARGEST = (
+    0.3,
+    1e3,
+)  # radius in scaled coordinates; so far out that rounding of large lever arms hides what pulls, nothing is looked for
 SHORTEST = 1e-13
 SHORT = 0.1  # steps of which forces tell the work better than energies, which round, and with collocated rods differ from it by a little
 

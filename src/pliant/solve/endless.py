@@ -38,10 +38,14 @@ class Endless(NamedTuple):
 
     def __str__(self) -> str:
         """What a user reads."""
-        what = f"{self.force * TURN:.3g} J are released in each turn" if self.turns else f"{self.force:.3g} N act"
+        what = (
+            f"a moment that does {self.force * TURN:.3g} J of work in each turn"
+            if self.turns
+            else f"a force of {self.force:.3g} N"
+        )
         why = "the potential energy has no lower bound" if self.falls else "the loads do work without end"
         return (
-            f"{what} along {self.names}, however far it moves, and nothing resists it: {why}, and there is no equilibrium; "
+            f"{what} acts along {self.names}, however far it moves, and nothing resists it: {why}, so that there is no equilibrium; "
             "add stiffness, a stop or a support there, or fix it"
         )
 

@@ -251,7 +251,7 @@ def _explained(problem: Problem, failed: Equilibrium, q0: Array) -> Equilibrium:
     for q in (failed.q, q0):
         endless = find_endless(problem, q, system.difference(q0, failed.q))
         if endless is not None:
-            return replace(failed, message=str(endless))
+            return replace(failed, message=str(endless) + _loose(problem))
     return failed
 
 
