@@ -41,39 +41,39 @@ class Loading:
     def _any(self, question: str) -> bool:
         return any(getattr(family, question)(self.tables[family.name]) for family in self.families)
 
-    @property
+    @cached_property
     def steps(self) -> frozenset[int]:
         """The steps that carry loads."""
         steps = (family.steps(self.tables[family.name]) for family in self.families)
         return frozenset(np.concatenate([np.asarray(s, dtype=np.int64) for s in steps]).tolist()) - {-1}
 
-    @property
+    @cached_property
     def velocity_loads(self) -> bool:
         """Whether wrenches on steps depend on velocities."""
         return self._any("depends_on_velocity")
 
-    @property
+    @cached_property
     def coupled(self) -> str:
         """What couples parts of the robot beyond the tree; "" if nothing does."""
         reasons = (family.couples(self.tables[family.name]) for family in self.families)
         return next((reason for reason in reasons if reason), "")
 
-    @property
+    @cached_property
     def conservative(self) -> bool:
         """Whether all families leave a potential in statics."""
         return all(family.keeps_potential(self.tables[family.name]) for family in self.families)
 
-    @property
+    @cached_property
     def supplies(self) -> bool:
         """Whether any family may give energy to a motion while inputs stand still."""
         return any(family.supplies(self.tables[family.name]) for family in self.families)
 
-    @property
+    @cached_property
     def switches(self) -> bool:
         """Whether any family has forces with branches."""
         return self._any("switches")
 
-    @property
+    @cached_property
     def present(self) -> tuple[str, ...]:
         """Names of the families that the robot has any of."""
         return tuple(family.name for family in self.families if family.present(self.tables[family.name]))
@@ -90,7 +90,7 @@ class Loading:
         """The other tables, which are packed behind those of `kernels.groups.GROUPS`."""
         return {name: tables for name, tables in self.tables.items() if type(tables) not in POSITION}
 
-    @property
+    @cached_property
     def position(self) -> dict[str, int]:
         """Where the header has the tables of each family."""
         out, end = {}, END
@@ -99,7 +99,7 @@ class Loading:
             end += 0 if type(tables) in POSITION else len(tables)
         return out
 
-    @property
+    @cached_property
     def working(self) -> tuple[Family, ...]:
         """The families whose units have something to do."""
         return tuple(f for f in self.families if f.unit is not None and f.needs_unit(self.tables[f.name]))

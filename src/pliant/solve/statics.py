@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import engine, slots
-from ..kernels.layout import STATIC
 from ..kernels.solve.newton import CONVERGED, EXHAUSTED, NOT_FINITE, SINGULAR, STALLED
 from ..kernels.solve.statics import CLEAR
 from ..model.validate import flag, integer, positive
-from ..system import AS_DESCRIBED, Given, Inputs, System, needs_system
+from ..system import AS_DESCRIBED, Inputs, System, needs_system
 from ..system.dynamics import LinearSolver, static_storage
 from ..system.forces import closure, independent
-from .balance import ROUNDING, Balance, measure, static_tangent
+from .balance import Balance, measure, static_tangent
 from .crush import find_crush
+from .descent import follow_forces, minimise
+from .endless import find_endless
 from .equilibrium import Equilibrium
 from .history import remembered
 from .motion import MotionSet
@@ -27,7 +27,8 @@ from .mounting import MountOptions, mount
 from .remembered import initial_memory, laws_alone, touching
 from .resolution import spatial_warning
 from .result import Result
-from .stability import Verdict, assess, name_directions
+from .stability import Verdict, assess
+from .static_problem import Attempt, Problem
 
 __all__ = ["Problem", "newton_options", "solve_problem", "solve_statics"]
 
@@ -206,62 +207,6 @@ def _check(system: System, u: Any, start: Any) -> tuple[Array, Array]:
     return system.inputs(u), q
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What is to be in equilibrium, and how hard to try."""
-
-    system: System
-    u: Array
-    tau: Array
-    tolerance: float = 1e-10
-    iterations: int = 60
-    radius: float = 3.0
-    stable: bool | None = True
-    gravity: float = 1.0  # factor on gravity
-    share: float = 1.0  # of all constant loads, gravity too
-    memory: Array | None = None  # (nz,) internal variables at the start
-    since: Array | None = None  # (nq,) the start
-    sticks: bool = False  # whether internal variables count though there are loops
-
-    @property
-    def given(self) -> Given:
-        """What acts beside inputs and forces."""
-        if self.gravity == self.share == 1.0 and not self.system.nz:
-            return AS_DESCRIBED
-        acts = Given(gravity=self.share * self.gravity, share=self.share)
-        return acts._replace(memory=self.memory, lag=STATIC, since=self.since) if self.system.nz else acts
-
-    def part(self, share: float) -> Problem:
-        """With a share of all loads."""
-        return self if share == 1.0 else replace(self, u=share * self.u, tau=share * self.tau, share=share)
-
-    @cached_property
-    def potential(self) -> bool:
-        """Whether all loads have a potential, so that energy can descend."""
-        if self.memory is not None and self.system.sticks(self.memory):
-            return False
-        return self.system.has_potential(self.u, self.tau)
-
-    @cached_property
-    def limit(self) -> float:
-        """Largest residual of an equilibrium."""
-        return max(self.tolerance, ROUNDING)
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """Where an iteration ended."""
-
-    q: Array
-    status: int
-    residual: float
-    iterations: int
-    note: str = ""
-    lost: bool = False  # whether Newton's method had no good steps: no stiffness, or a way that is mostly shifted
-    K: Array | None = None  # tangent stiffness there, if it is known
-    definite: bool = False  # whether K is known to be positive definite beyond doubt
-
-
 # ---------------------------------------------------------------- one equilibrium
 
 
@@ -271,7 +216,7 @@ def solve_problem(problem: Problem, q0: Array, load_steps: int | None = None) ->
         steps = integer("load_steps", load_steps, minimum=1)
         attempt = _stepped(problem, q0, steps, rescue=True)
         best, verdict = _left(problem, *_examine(problem, attempt, q0, steps))
-        return _crushed(problem, best), verdict
+        return _explained(problem, best, q0), verdict
     attempt = _newton(problem, q0)
     best, verdict = _left(problem, *_examine(problem, attempt, q0))
     if best.success or attempt.status == NOT_FINITE:
@@ -279,8 +224,8 @@ def solve_problem(problem: Problem, q0: Array, load_steps: int | None = None) ->
     crushed = _crushed(problem, best)
     if crushed is not best:
         return crushed, verdict
-    # to follow the forces helps where stiffness is lacking; else steps of load keep nearer to the start
-    helps = [0, 4, 16, 64] if attempt.status == SINGULAR else [4, 16, 64, 0]
+    # a descent finds a minimum from anywhere; without a potential steps of load keep nearer to the start
+    helps = [0, 4, 16, 64] if problem.potential or attempt.status == SINGULAR else [4, 16, 64, 0]
     for steps in helps:
         attempt = _stepped(problem, q0, steps) if steps else _descend(problem, q0)
         result, found = _left(problem, *_examine(problem, attempt, q0, max(steps, 1)))
@@ -288,7 +233,7 @@ def solve_problem(problem: Problem, q0: Array, load_steps: int | None = None) ->
             best, verdict = result, found
         if best.success:
             return best, verdict
-    return _crushed(problem, best), verdict
+    return _explained(problem, best, q0), verdict
 
 
 def _loose(problem: Problem) -> str:
@@ -298,6 +243,19 @@ def _loose(problem: Problem) -> str:
     if not rough or (problem.memory is not None and system.sticks(problem.memory)):
         return ""
     return "; friction holds only what touches at the start: start where it does, or from a simulation that has come to rest, start=run"
+
+
+def _explained(problem: Problem, failed: Equilibrium, q0: Array) -> Equilibrium:
+    """With the reason why there is no equilibrium, if one is found: a tendon that compresses a rod to nothing, a force that nothing resists."""
+    crushed = _crushed(problem, failed)
+    if failed.success or crushed is not failed or not np.all(np.isfinite(failed.q)):
+        return crushed
+    system = problem.system
+    for q in (failed.q, q0):
+        endless = find_endless(problem, q, system.difference(q0, failed.q))
+        if endless is not None:
+            return replace(failed, message=str(endless) + _loose(problem))
+    return failed
 
 
 def _crushed(problem: Problem, failed: Equilibrium) -> Equilibrium:
@@ -312,7 +270,7 @@ def _crushed(problem: Problem, failed: Equilibrium) -> Equilibrium:
     return replace(failed, q=crush.q, residual=residual, message=str(crush))
 
 
-def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> tuple[Equilibrium, Verdict]:
+def _examine(problem: Problem, attempt: Attempt, q0: Array, steps: int = 1) -> tuple[Equilibrium, Verdict]:
     """What an attempt has found, measured anew."""
     system, u, tau = problem.system, problem.u, problem.tau
     residual, reason = attempt.residual, ""
@@ -331,7 +289,7 @@ def _examine(problem: Problem, attempt: _Attempt, q0: Array, steps: int = 1) -> 
         verdict = assess(system, attempt.q, u, tau, K=attempt.K, potential=problem.potential, given=problem.given)
         message = ", ".join(filter(None, ["converged", verdict.summary()]))
     else:
-        message = attempt.note + (reason or _unresisted(balance) or _REASONS[attempt.status]) + _loose(problem)
+        message = attempt.note + (reason or _REASONS[attempt.status]) + _loose(problem)
     if not met and message == _REASONS[int(CONVERGED)]:
         message = f"the steps became too small to change the residual of {residual:.1e}; scale the loads down"
     found = Equilibrium(
@@ -365,40 +323,6 @@ def _overload(problem: Problem, balance: Balance, q0: Array) -> str:
     )
 
 
-def _stiffness(system: System, q: Array, u: Array, tau: Array, given: Given) -> Array:
-    """Symmetric part of the tangent stiffness of what is free, in scaled coordinates."""
-    free = np.flatnonzero(~system.known)
-    scale = system.internal.scale[free]
-    K = scale[:, None] * static_tangent(system, q, u, tau, given=given)[1][np.ix_(free, free)] * scale
-    return (K + K.T) / 2
-
-
-def _unresisted(balance: Balance) -> str:
-    """The reason if a force acts where nothing holds, so that there is no equilibrium; "" otherwise."""
-    system = balance.system
-    free = np.flatnonzero(~system.known)
-    if len(free) > _MODES:
-        return ""
-    K = _stiffness(system, balance.q, balance.u, balance.tau, balance.given)
-    if not (np.isfinite(balance.force) and len(free) and np.all(np.isfinite(K))):
-        return ""
-    values, V = np.linalg.eigh(K)
-    scale = system.internal.scale[free]
-    springs = scale[:, None] * system.elastic_tangent(balance.q)[np.ix_(free, free)] * scale
-    held = np.einsum("ik,ij,jk->k", V, springs, V) > 1e-9 * np.abs(springs).max()
-    loose = (np.abs(values) <= 1e-9 * np.abs(values).max()) & ~held
-    push = V[:, loose].T @ balance.r[free]
-    if not np.abs(push).max(initial=0.0) > 1e-6 * balance.force:
-        return ""
-    direction = np.zeros((system.nv, 1))
-    direction[free, 0] = scale * (V[:, loose] @ push)
-    size = float(np.linalg.norm(push))
-    return (
-        f"the tangent is singular: a force of {size:.3g} (N, N m) acts along {name_directions(system, direction)} and nothing "
-        "resists it: as far as it was followed there is no equilibrium; add stiffness or a support there, or fix it"
-    )
-
-
 def newton_options(tolerance: float, iterations: int, radius: float) -> Array:
     """What the kernel is told of every equilibrium; whether it has a potential, and the weight of the robot, come later."""
     p = np.zeros(engine.PARAMETERS)
@@ -406,7 +330,7 @@ def newton_options(tolerance: float, iterations: int, radius: float) -> Array:
     return p
 
 
-def _newton(problem: Problem, q: Array, share: float = 1.0, solver: LinearSolver = "auto") -> _Attempt:
+def _newton(problem: Problem, q: Array, share: float = 1.0, solver: LinearSolver = "auto") -> Attempt:
     """One Newton iteration to the end, with a share of all loads."""
     system, part = problem.system, problem.part(share)
     p = newton_options(problem.tolerance, problem.iterations, problem.radius)
@@ -422,10 +346,10 @@ def _newton(problem: Problem, q: Array, share: float = 1.0, solver: LinearSolver
     definite = status == CONVERGED and bool(p[slots.REPORT_PIVOT] > CLEAR) and relative <= problem.tolerance
     lost = status in (STALLED, SINGULAR) or p[slots.REPORT_SHIFTS] > 0.5 * iterations
     K = None if definite or p[slots.OPTION_TREE] else S[0]
-    return _Attempt(solution, int(status), relative, iterations, lost=bool(lost), K=K, definite=definite)
+    return Attempt(solution, int(status), relative, iterations, lost=bool(lost), K=K, definite=definite)
 
 
-def _stepped(problem: Problem, q: Array, steps: int, *, rescue: bool = False) -> _Attempt:
+def _stepped(problem: Problem, q: Array, steps: int, *, rescue: bool = False) -> Attempt:
     """Scale all loads from 0 to 1 in equal steps, each started from the last; `rescue` follows forces where Newton ends."""
     total = 0
     for k in range(1, steps + 1):
@@ -452,78 +376,35 @@ def _left(problem: Problem, found: Equilibrium, verdict: Verdict) -> tuple[Equil
     system, scale = problem.system, problem.system.internal.scale
     direction = verdict.directions[:, 0]
     direction = direction / np.abs(direction / scale).max()
-    total = found.iterations
+    total, lost = found.iterations, 0
     for size in (1e-3, -1e-3, 1e-2, -1e-2, 0.1, -0.1):
+        if lost == 2:  # on both sides the way leads nowhere: from farther on it would lead there, too
+            break
         q = system.integrate(found.q, size * direction)
         attempt = _newton(problem, q) if problem.potential else _descend(problem, q)
         total += attempt.iterations
         other, judged = _examine(problem, attempt, q, found.load_steps)
         if other.success and judged.held:
             return replace(other, iterations=total), judged
+        lost += not other.success
     return replace(found, iterations=total), verdict
 
 
-def _descend(problem: Problem, q: Array, share: float = 1.0) -> _Attempt:
-    """Where the forces lead, with a share of all loads; see `_follow_forces`. Without a potential Newton's method finishes.
+def _descend(problem: Problem, q: Array, share: float = 1.0) -> Attempt:
+    """Where the energy or, without a potential, the forces lead, with a share of all loads; see `descent`.
 
-    Of large robots Newton's method goes on: a step along the forces takes as long as hundreds of its own.
+    Of large robots Newton's method goes on: a step that needs all modes takes as long as hundreds of its own.
     """
     if problem.system.nv > _MODES:
         return _newton(problem, q, share)
-    attempt = _follow_forces(problem.part(share), q)
-    if problem.potential or attempt.status == NOT_FINITE:
+    part = problem.part(share)
+    if problem.potential:
+        return minimise(part, q)
+    attempt = follow_forces(part, q)
+    if attempt.status == NOT_FINITE:
         return attempt
     finish = _newton(problem, attempt.q, share)
     return replace(finish, iterations=attempt.iterations + finish.iterations)
-
-
-def _follow_forces(problem: Problem, q: Array) -> _Attempt:
-    """Follow the forces downhill: Newton's step with |λ| in place of λ, each mode of the stiffness no farther than a reach.
-
-    Goes on where Newton's method cannot: without stiffness (until something is touched), through saddles, along neutral
-    directions. A step is halved while it goes far beyond the lowest point in its direction.
-    """
-    system = problem.system
-    free = np.flatnonzero(~system.known)
-    scale = system.internal.scale[free]
-    reach, falling = 0.1, 0
-    count = 0
-    for count in range(1, 5 * problem.iterations + 1):
-        balance = measure(system, q, problem.u, problem.tau, given=problem.given)
-        r, K = balance.r[free], _stiffness(system, q, problem.u, problem.tau, problem.given)
-        if not (np.isfinite(balance.force) and np.all(np.isfinite(K))):
-            return _Attempt(q, int(NOT_FINITE), np.inf, count)
-        values, V = np.linalg.eigh(K)
-        g, size = V.T @ r, np.abs(values)
-        noise = 1e-13 * size.max()
-        acts = np.abs(g) > 1e-12 * balance.force
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.where(size > noise, -g / size, np.where(acts, -np.sign(g) * np.inf, 0.0))
-        y = np.clip(y, -reach, reach)
-        length = float(np.abs(y).max())
-        if balance.imbalance <= 0.01 * problem.limit * balance.force or length < 1e-14:
-            break
-        step, slope = V @ y, float(g @ y)
-        for _ in range(40):
-            move = np.zeros(system.nv)
-            move[free] = scale * step
-            trial = system.integrate(q, move)
-            force = np.empty(system.nv)
-            system.run_job(engine.RESIDUAL, trial, u=problem.u, tau=problem.tau, force=force, given=problem.given)
-            after = system.internal.scale * force
-            rises = float(after[free] @ step)
-            if np.isfinite(rises) and rises <= 0.5 * abs(slope) * (length / reach if length > reach else 1.0):
-                break
-            step, slope, length = 0.5 * step, 0.5 * slope, 0.5 * length
-        else:
-            break
-        reach = min(problem.radius, max(1.5 * reach if length >= 0.9 * reach else length, 1e-8))
-        same = np.abs(after[free] - r).max() <= 1e-6 * np.abs(r).max()
-        falling = falling + 1 if same and length >= 0.9 * problem.radius else 0
-        q = trial
-        if falling > 20:  # nothing comes in its way
-            return _Attempt(q, int(SINGULAR), 1.0, count)
-    return _Attempt(q, int(STALLED), balance.residual(problem.limit), count)
 
 
 # ---------------------------------------------------------------- tendons of prescribed length
