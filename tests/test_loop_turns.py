@@ -267,6 +267,37 @@ def test_random_robots_are_mounted_from_afar(kind):
                 np.testing.assert_allclose(R.apply(AXIS[kind]), AXIS[kind], atol=1e-8)
 
 
+def test_a_prescribed_joint_turns_the_loop_as_far_as_it_is_told():
+    """A rod whose tip is welded into a clamp that is turned by more than half a turn, and by two turns, at once; and a crank that cannot get there."""
+    robot = pl.Robot("clamped", gravity=(0, 0, 0))
+    rod = robot.add_rod(
+        "rod",
+        length=1.0,
+        section=pl.Circle(0.02),
+        material=SILICONE,
+        strains=pl.Strains(torsion=1, bending=2, stretch=1),
+    )
+    slide = robot.add_body("slide", offset=(1, 0, 0), joint=pl.Prismatic("x"))
+    clamp = robot.add_body("clamp", parent=slide, joint=pl.Revolute("x"))
+    robot.add_motion("twist", clamp)
+    robot.add_loop("grip", clamp, rod.tip)
+    system = robot.compile()
+    for angle in (0.9, 3.0, 3.5, -4.7, 4 * np.pi + 0.1):
+        rest = pl.solve_statics(system, motion={"twist": angle}, stable=False)
+        assert rest.success, rest.message
+        assert rest.strain("rod")[:, 0].mean() == pytest.approx(angle, rel=1e-6)
+    robot = pl.Robot("crank", gravity=(0, 0, 0))
+    crank = robot.add_body("crank", joint=pl.Revolute("z"), shape=pl.Box(0.3, 0.01, 0.01), mass=0.1)
+    slider = robot.add_body("slider", offset=(0.5, 0, 0), joint=pl.Prismatic("x", stiffness=1.0), mass=0.1)
+    robot.add_motion("turn", crank)
+    robot.add_loop("strut", crank.at((0.3, 0, 0)), slider, joint=pl.Distance(0.25))
+    system = robot.compile()
+    rest = pl.solve_statics(system, motion={"turn": 3.0})
+    assert rest.success, rest.message
+    assert "could not be followed over 3 rad; loops were closed at its end" in rest.message
+    assert "followed" not in pl.solve_statics(system, motion={"turn": 0.7}).message
+
+
 # ---------------------------------------------------------------- many turns
 
 

@@ -67,16 +67,53 @@ class _Rows:
         return u, given
 
 
-def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions, moved: MotionSet) -> Equilibrium:
+def mount(
+    system: System, q: Array, u: Array, tau: Array, options: MountOptions, moved: MotionSet, before: Array | None = None
+) -> Equilibrium:
     """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C).
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved. What is left of a rotation is its rotation
-    vector, so a loop turns straight back, by at most a radian in each step.
+    vector, so a loop turns straight back, by at most a radian in each step. Prescribed joints that are turned further than that from where they were `before` are followed
+    by a radian at a time, since a loop sees no more than half a turn.
     """
     rows = _Rows(system, moved, options)
-    open_by, _G = rows(q)
-    state = _State(q, np.zeros(len(open_by)))
-    largest = 1.0 / max(1.0, turning_left(system, open_by))
+    start = _State(q, np.zeros(len(rows.names)))
+    led, chosen = (None, []) if before is None else _led(rows, moved, before, q, u, tau, options)
+    if led is None:
+        led = _closed(rows, start, u, tau, options)
+        chosen += midway(system, led.open_by)
+    if led.s < 1.0:
+        return Equilibrium(
+            q=led.state.q,
+            u=u,
+            tau=tau,
+            success=False,
+            stability="unknown",
+            residual=np.inf,
+            iterations=led.iterations,
+            load_steps=max(led.steps, 1),
+            message="; ".join([_not_mounted(rows, led.state, led.s, led.open_by), *chosen]),
+            multipliers=led.state.force[: rows.loops],
+            system=system,
+        )
+    found = _mounted(rows, led.state, u, tau, options, led.iterations, led.steps)
+    return replace(found, message="; ".join([found.message, *chosen])) if chosen else found
+
+
+class _Way(NamedTuple):
+    """How far loops were closed, s = 1 if they are, and what they were open by."""
+
+    state: _State
+    s: float
+    open_by: Array
+    iterations: int = 0
+    steps: int = 0
+
+
+def _closed(rows: _Rows, state: _State, u: Array, tau: Array, options: MountOptions) -> _Way:
+    """Follow e(q) = (1 − s) e₀."""
+    open_by, _G = rows(state.q)
+    largest = 1.0 / max(1.0, turning_left(rows.system, open_by))
     s, step = 0.0, largest
     total = steps = 0
     while s < 1.0:
@@ -90,24 +127,36 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
         step = 0.5 * min(step, 1.0 - s)
         if step < 1e-4:
             break
-    if s < 1.0:
-        message = _not_mounted(rows, state, s, open_by)
-        return Equilibrium(
-            q=state.q,
-            u=u,
-            tau=tau,
-            success=False,
-            stability="unknown",
-            residual=np.inf,
-            iterations=total,
-            load_steps=max(steps, 1),
-            message=message,
-            multipliers=state.force[: rows.loops],
-            system=system,
-        )
-    found = _mounted(rows, state, u, tau, options, total, steps)
-    chosen = midway(system, open_by)
-    return replace(found, message="; ".join([found.message, *chosen])) if chosen else found
+    return _Way(state, s, open_by, total, steps)
+
+
+def _led(
+    rows: _Rows, moved: MotionSet, before: Array, q: Array, u: Array, tau: Array, options: MountOptions
+) -> tuple[_Way | None, list[str]]:
+    """Loops closed while prescribed joints turn from where they were to where they are told to be; None where they turn little, or where that leads nowhere."""
+    system = rows.system
+    d = np.where(system.known, system.difference(before, q), 0.0)
+    turn = np.where([unit == "rad" for unit in system.dof_units], np.abs(d), 0.0)
+    parts = int(np.ceil(turn.max(initial=0.0)))
+    if parts <= 1:
+        return None, []
+    at, state, total, steps = before, _State(q, np.zeros(len(rows.names))), 0, 0
+    chosen: list[str] = []
+    free = np.where(system.known, 0.0, 1.0)
+    for k in range(1, parts + 1):
+        rest = free * system.difference(before, at)
+        at = system.integrate(before, rest + k / parts * d)
+        if k == parts:
+            at[moved.coordinates] = q[moved.coordinates]
+        way = _closed(rows, state._replace(q=at), u, tau, options)
+        total, steps, state = total + way.iterations, steps + way.steps, way.state
+        if k == 1:
+            chosen = midway(system, way.open_by)
+        if way.s < 1.0:
+            name = system.dof_names[int(np.argmax(turn))]
+            return None, [f"{name!r} could not be followed over {turn.max():.3g} rad; loops were closed at its end"]
+        at = state.q
+    return way._replace(iterations=total, steps=steps), chosen
 
 
 def _not_mounted(rows: _Rows, state: _State, s: float, open_by: Array) -> str:

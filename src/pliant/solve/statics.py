@@ -122,7 +122,7 @@ def solve_statics(
     if stable is not None:
         flag("stable", stable)
     forces = np.zeros(system.nv) if tau is None else system.check_v("tau", tau)
-    moved = MotionSet(system, motion, q0)
+    moved, before = MotionSet(system, motion, q0), q0.copy()
     moved.joints_at(0.0, q0, np.zeros(system.nv), np.zeros(system.nv))
     for name in system.held_tendons:
         if inputs[system.input_names.index(name)] != 0.0 and name not in (motion or {}):
@@ -135,7 +135,7 @@ def solve_statics(
         sticks = not system.nz or laws_alone(system) or _is_closed(system, q0, moved)
         problem = replace(problem, sticks=sticks)
         options = MountOptions(tolerance, iterations, stable, given=problem.given if sticks else AS_DESCRIBED)
-        found = mount(system, q0, inputs, forces, options, moved)
+        found = mount(system, q0, inputs, forces, options, moved, before)
     elif moved.tendons:
         found = _held(problem, q0, moved, load_steps)
     else:

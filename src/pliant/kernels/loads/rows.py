@@ -27,7 +27,23 @@ needed most often.
 import numpy as np
 
 from ..._jit import kernel, routine
-from ..algebra.dual import get3, get9, mm, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..algebra.dual import (
+    add3,
+    get3,
+    get9,
+    madd,
+    maxpy,
+    mm,
+    mouter,
+    mscale,
+    mv,
+    skew_diag,
+    vaxpy,
+    vcross,
+    vdot,
+    vscale,
+    vsub,
+)
 from ..algebra.jet import (
     angle_of,
     carried,
@@ -164,22 +180,21 @@ def log_wrench(data, A, B, none):
 
 @routine
 def add_log_matrix(data, A, B, scale, P):
-    """`add_row_matrix` of a LOG, by the change ``δψ = δθ − ½ ψ × δθ + κ ψ × (ψ × δθ)``."""
+    """`add_row_matrix` of a LOG: the derivative of its wrench by ψ, times that of ψ, ``1 − ½ ψ̂ + κ ψ̂²``."""
     w, v, g = log_parts(data, A, B)
     h = half_ratio(w, v)
     k, dk = log_coefficient(w, v, h)
     psi = vscale(2.0 * h, v)
-    x = vcross(psi, g)
-    xx = vcross(psi, x)
-    for j in range(3):
-        e = unit3(j, 1.0 + 0.0 * w)
-        y = vcross(psi, e)
-        change = vaxpy(k, vcross(psi, y), vaxpy(-0.5, y, e))
-        z = vcross(change, g)
-        column = vaxpy(k, vadd(vcross(change, x), vcross(psi, z)), vscale(0.5, z))
-        column = vaxpy(2.0 * dk * vdot(psi, change), xx, column)
-        for i in range(3):
-            P[i, j] += scale * column[i]
+    along, zero = vdot(psi, g), 0.0 * w
+    turned_out = vaxpy(along, psi, vscale(-vdot(psi, psi), g))  # ψ × (ψ × g)
+    D = maxpy(-0.5, skew_diag(g, zero), mscale(k, skew_diag(vscale(0.0, g), along)))
+    D = madd(D, mouter(vaxpy(2.0 * dk, turned_out, vscale(-2.0 * k, g)), psi))
+    D = maxpy(k, mouter(psi, g), D)
+    change = maxpy(k, mouter(psi, psi), skew_diag(vscale(-0.5, psi), 1.0 - k * vdot(psi, psi)))
+    a, b, c, d, e, f, x, y, z = mm(D, change)
+    add3(P[0], 0, vscale(scale, (a, b, c)))
+    add3(P[1], 0, vscale(scale, (d, e, f)))
+    add3(P[2], 0, vscale(scale, (x, y, z)))
 
 
 @routine
@@ -266,20 +281,20 @@ def row_place(kind, data, A, B):
 
     Of a LOG g, v, w and h(w) with its derivatives; of a SWING a, β, n and those of ``θ / sin θ``; of a TWIST or THREAD c, n, v and w; of a DISTANCE the first axis of A; of others c, a₁, β₁, a₂, β₂.
     """
-    c = mv(A, get3(data, ROW_C))
-    one = 1.0 + 0.0 * c[0]
-    if kind == DISTANCE:
-        c = (A[0], A[3], A[6])
-    if kind in (POINT, DISTANCE):
-        return c, c, c, c, c, (one, one, one, one, one)
     if kind == LOG:
         w, v, g = log_parts(data, A, B)
         h, h1, h2, h3 = arc_ratio(w, vdot(v, v))
         return g, g, v, v, v, (w, h, h1, h2, h3)
+    one = 1.0 + 0.0 * A[0]
     if kind == SWING:
         a, n, b, _x, _y, square = swing_parts(data, A, B)
         h, h1, h2, h3 = arc_ratio(vdot(n, b), square)
         return a, a, b, n, b, (one, h, h1, h2, h3)
+    c = mv(A, get3(data, ROW_C))
+    if kind == DISTANCE:
+        c = (A[0], A[3], A[6])
+    if kind in (POINT, DISTANCE):
+        return c, c, c, c, c, (one, one, one, one, one)
     if kind in (TWIST, THREAD):
         w, v, n, _y = twist_parts(data, A, B)
         return c, n, v, v, v, (w, one, one, one, one)
