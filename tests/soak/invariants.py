@@ -184,7 +184,8 @@ def constant_steps(system: pl.System, other: Twin, seed: int, tolerance: float) 
     runs = [pl.simulate(x, 0.02, u=y, motion=m, step=1e-3, subdivide=True, max_wall_time=WALL) for x, y, m in both]
     if not all(run.success for run in runs):
         said = [run.message for run in runs]
-        need(runs[0].success == runs[1].success, f"simulate says {said[0]!r}, for the twin {said[1]!r}")
+        slow = any("wall" in text for text in said)
+        need(slow or runs[0].success == runs[1].success, f"simulate says {said[0]!r}, for the twin {said[1]!r}")
         return
     s = system.internal.scale
     rows = other.back("q", runs[1].q)
