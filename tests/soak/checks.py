@@ -71,7 +71,7 @@ def tangents(system: pl.System, seed: int) -> None:
     q, v, a, u = state(system, seed)
     s = system.internal.scale
     d = np.random.default_rng(seed).normal(size=system.nv) * s
-    du = np.random.default_rng(seed + 1).normal(size=system.nu) * 0.01
+    du = np.random.default_rng(seed + 1).normal(size=system.nu) * (0.01 if seed < SIZED else 0.05 * np.abs(u))
 
     def along(k: int, h: float) -> np.ndarray:
         if k == 0:
@@ -231,7 +231,10 @@ def gradients(system: pl.System, seed: int) -> None:
         return pl.rollout(robot, U + s * dU, step=2e-3, start=moved, velocity=(1 + s) * dv, tolerance=1e-13)
 
     try:
-        run, stencils = go(0.0), [[go(s * h) for s in (-2, -1, 1, 2)] for h in ((1e-5,) if seed < SIZED else (1e-5, 2e-6))]
+        run, stencils = (
+            go(0.0),
+            [[go(s * h) for s in (-2, -1, 1, 2)] for h in ((1e-5,) if seed < SIZED else (1e-5, 2e-6))],
+        )
     except (pl.RolloutError, ValueError):  # too hard for such a step, or the parameter cannot move
         return
     rows = [rng.normal(size=(len(run.t), n)) for n in (system.nv, system.nv, system.nu)]
