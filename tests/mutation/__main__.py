@@ -44,6 +44,14 @@ def copied(tree: Path) -> None:
         (shutil.copytree if source.is_dir() else shutil.copy2)(source, tree / name)
 
 
+def cached(tree: Path) -> None:
+    """The compiled kernels of the sources as they are: a mutant of one leaves others."""
+    kernels = Path("src/pliant/kernels")
+    for place in (tree / kernels).rglob("__pycache__"):
+        shutil.rmtree(place)
+        shutil.copytree(HERE / place.relative_to(tree), place)
+
+
 def run(tree: Path, tests: list[str], interpreted: bool, limit: float) -> tuple[str, str, float]:
     """Outcome ("passed", "failed", "timeout"), last line of pytest, and seconds."""
     env = {**os.environ, "PYTHONPATH": str(tree / "src"), "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "agg"}  # fmt: skip
@@ -54,7 +62,7 @@ def run(tree: Path, tests: list[str], interpreted: bool, limit: float) -> tuple[
     begin = time.monotonic()
     process = subprocess.Popen(
         [*command, *(f"tests/{test}" for test in tests)], cwd=tree, env=env, start_new_session=True, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace",
+        stderr=subprocess.STDOUT, text=True, errors="replace", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         text, _ = process.communicate(timeout=limit)
@@ -93,7 +101,7 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rooms", default=",".join(ROOMS), help="names, with commas between them")
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds for the tests of a mutant")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds for the tests of a mutant")
     parser.add_argument("--again", action="store_true", help="only those that survived before: do they still?")
     parser.add_argument("--show", action="store_true", help="show the mutants, run none")
     parser.add_argument("--output", type=Path, default=Path("build/mutants"))
@@ -138,6 +146,8 @@ def main() -> int:
             outcome, said, seconds = run(tree, tests, ROOMS[room].interpreted, options.limit)
         finally:
             target.write_text(source, encoding="utf-8")
+            if ROOMS[room].folder.startswith("kernels"):
+                cached(tree)
         if outcome == "failed":
             test = said.split(" - ")[0].split(" ", 1)[-1].removeprefix("tests/")
             key = test, ROOMS[room].interpreted
