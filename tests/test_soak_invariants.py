@@ -65,6 +65,11 @@ def test_gradients_by_a_start_within_an_impact() -> None:
 
 
 @KNOWN
+def test_two_cables_of_the_same_length_do_not_move_what_rests() -> None:
+    invariants.rest_stays(whole(147), EVERYTHING + 147)
+
+
+@KNOWN
 def test_a_run_of_many_steps_ends() -> None:
     assert long.simulated_whip(70_000) == []
 

@@ -36,6 +36,10 @@ class Twin:
         Metres of this one in a metre of the first.
     turn : array (3, 3)
         By which its world is turned.
+    powers : dict
+        Powers of the metre of q, v, u and generalised forces f, where it is not one.
+    names : callable
+        The name of a part of the first in this one.
     """
 
     system: pl.System
@@ -46,6 +50,7 @@ class Twin:
     metre: float = 1.0
     turn: Array = dataclasses.field(default_factory=lambda: np.eye(3))
     powers: dict[str, Array] = dataclasses.field(default_factory=dict)
+    names: Callable[[str], str] = lambda name: name
 
     def factor(self, kind: str, count: int) -> Array:
         """Factors on q, v (also a), f (generalised forces), u, rows of this one."""
@@ -128,6 +133,7 @@ def twin(system: pl.System, robot: pl.Robot, names: Callable[[str], str] = lambd
         _numbers(tuple(map(told, system.dof_names)), other.dof_names),
         _numbers(tuple(map(inputs, system.input_names)), other.input_names),
         _rows(system, other, told),
+        names=names,
         **more,
     )
 
