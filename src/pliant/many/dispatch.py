@@ -164,6 +164,7 @@ class Dispatcher:
             chunk, *_ = self._under_way.pop(future)
             yield chunk, (future.result() if _error_of(future) is None else Lost(self.gone, final=False))
         rest = [chunk for chunk, *_ in self._under_way.values()]
+        self._under_way.clear()  # there is nobody who could be told to cancel them
         for chunk in (*rest, *(chunk for chunk, _tries in self._again), *self._alone):
             yield chunk, Lost(self.gone, final=False)
 
