@@ -420,7 +420,7 @@ def assemble(
     masses = builder.masses()
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
     if like is not None:
-        places = replace(places, counts=like.counts, near=True, memory=like.memory)
+        places = replace(places, counts=like.counts, spheres=like.spheres, near=True, memory=like.memory)
     loading = build_loading(places)
     links = {
         link.name: LinkInfo(
