@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from typing import Any
 
 __all__ = ["declared_units", "power_unit"]
 
 
-@cache
-def declared_units(kind: type) -> dict[str, str]:
+def declared_units(kind: Any) -> dict[str, str]:
     """Units by field that a class of parts and its bases state in `units`; error if they are no such thing."""
+    return _declared(kind)
+
+
+@cache
+def _declared(kind: type) -> dict[str, str]:
     known = {f.name for f in fields(kind)} if is_dataclass(kind) else set(dir(kind))
     out: dict[str, str] = {}
     for base in reversed(kind.__mro__):
