@@ -1,5 +1,8 @@
 """Unknown parameters of estimators whose tables are straight lines: the same as robots that are compiled for every value."""
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 
@@ -128,3 +131,51 @@ def test_what_is_no_line_is_compiled(unknown, sensors):
     system = carried()
     made = StochasticModel(system, sensors, Options(STEP, pl.solve_statics(system), unknown=unknown))
     assert made.steps._straight is None
+
+
+def test_filters_in_threads_on_one_system(monkeypatch):
+    """Each writes its values into tables of its own: to the last bit as one after the other, and the system stays what it is."""
+    system = carried()
+    known = UNKNOWN["several"]
+    U, Y, (first, _slow) = filters(monkeypatch, system, known, count=12)
+    monkeypatch.undo()
+    before = system._model.packed.floats.copy()
+    start = first.model.steps.start
+    scales = 1.0 + 0.02 * np.arange(4)  # the data of each, so that their values differ
+
+    def follow(scale, out):
+        # made in the thread, too: that compiles robots beside the same system
+        own = pl.ExtendedKalman(system, SENSORS, step=STEP, start=start.q, unknown=known, tolerance=1e-13)
+        assert own.model.steps._straight is not None
+        assert not np.shares_memory(own.model.steps._straight._floats, system._model.packed.floats)
+        for u, y in zip(U, Y):
+            found = own.update(u, scale * y)
+            out.append(np.concatenate([found.q, found.v, *([x] for x in found.unknown.values()), found.scaled.ravel()]))
+
+    alone = [[] for _ in scales]
+    for scale, out in zip(scales, alone):
+        follow(scale, out)
+    together = [[] for _ in scales]
+    failed = []
+
+    def guarded(scale, out):
+        try:
+            follow(scale, out)
+        except BaseException as error:
+            failed.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=guarded, args=pair) for pair in zip(scales, together)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failed
+    for a, b in zip(alone, together):
+        np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(alone[0], alone[1])
+    np.testing.assert_array_equal(system._model.packed.floats, before)

@@ -372,3 +372,46 @@ def test_batches():
     system, lain = leaning()
     many = pl.batch(system).static_jacobians("arm.tip", lain.q[None], [[0.0]])
     assert "coordinates do not say" in str(many.messages)
+
+
+# ---------------------------------------------------------------- places on rods that touch all along
+
+
+def lying(X: float, other: str, **law: float) -> pl.System:
+    """A rod that a load presses at X, where a frame stands too, onto the floor, the edge of a box, or another rod."""
+    robot = pl.Robot("lying")
+    options = {"section": pl.Circle((0.02, 0.012)), "material": SILICONE}
+    rod = robot.add_rod("arm", length=0.4, strains=pl.Strains.kirchhoff(3), **options)
+    robot.add_frame("mark", rod.at(0.37))
+    robot.add_wrench("load", rod.at(X), force=(0, 0, -0.5))
+    if other == "floor":
+        robot.add_obstacle("other", pl.HalfSpace(), pose=(0, 0, -0.02))
+    elif other == "box":
+        robot.add_obstacle("other", pl.Box(0.1, 0.1, 0.1), pose=(0.35, 0, -0.065))
+    else:
+        place = pl.translate(0.3, -0.1, -0.04) @ pl.rotate("z", 1.57)
+        robot.add_rod("other", offset=place, length=0.4, strains=pl.Strains.kirchhoff(1), **options)
+    robot.add_contact("touch", rod, "other", stiffness=2e4, per_length=True, **law)
+    return robot.compile()
+
+
+@pytest.mark.parametrize("law", [{}, {"friction": 0.3}], ids=["smooth", "rough"])
+@pytest.mark.parametrize("other", ["floor", "box", "rod"])
+@pytest.mark.parametrize("X", [0.29, 0.37], ids=["alone", "on a frame"])
+def test_the_place_of_a_load_on_a_rod_that_touches_all_along(X, other, law):
+    """Also where it leaves another point of its rod, which then has one more: an IndexError, or memory of other points, before."""
+    system = lying(X, other, **law)
+    options = {"step": 0.01, "duration": 0.1, "tolerance": 1e-12}
+    cost = pl.costs.Position("arm.tip")[2].mean(at="end")
+    g = pl.rollout(system, [[1.0]], **options).gradient(cost)
+    if other == "rod" and law and X != 0.29:
+        with pytest.raises(ValueError, match="exactly where another point of it is"):
+            g["load.frame.X"]
+        return
+
+    def at(s: float) -> float:
+        moved = system.with_parameters({"load.frame.X": X + s})
+        return value(cost, pl.rollout(moved, [[1.0]], **options))
+
+    # a rod with one point more is integrated a little differently
+    assert g["load.frame.X"] == pytest.approx(difference(at, 1e-5), rel=1e-7 if X == 0.29 else 1e-4)

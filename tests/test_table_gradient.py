@@ -9,13 +9,14 @@ import pytest
 
 import pliant as pl
 from load_robots import branched
+from pliant.gradients.remembered import known_memory
 from pliant.kernels import engine, slots
 from pliant.kernels.groups import POSITION
 from pliant.kernels.layout import PLACE_P, Tables
 from pliant.kernels.loads.efforts import E_STOP, Efforts
 from pliant.kernels.loads.loops import Loops
 from pliant.kernels.packing import Packed, view_of
-from pliant.system.tables import covered, table_gradient
+from pliant.system.tables import covered, steps_known, table_gradient
 from pliant.system.workspace import Given
 from robots import SILICONE, cable_driven_manipulator, random_inertia, random_pose, random_robot
 from test_spectral import integrated
@@ -390,3 +391,52 @@ def test_an_unknown_size_is_refused():
     (q, v, a, _u), y = state(system)
     with pytest.raises(ValueError, match="y has shape"):
         table_gradient(system, q, v, a, None, y[1:])
+
+
+# ---------------------------------------------------------------- one copy
+
+
+def settled() -> pl.Robot:
+    """What families complete after packing: rest lengths, volumes, capsules that overlap."""
+    robot = cable_driven_manipulator()
+    arm = robot.link("arm")
+    robot.add_rod(
+        "twig", parent=arm, length=0.3, section=pl.Circle(0.01), material=SILICONE, strains=pl.Strains.kirchhoff(1)
+    )
+    robot.add_tendon("cord", [arm.at(0.2), pl.Along("twig", y=0.004)], control="elastic", stiffness=100.0)
+    robot.add_load("air", pl.Gas(pl.Along("twig", z=0.004), area=1e-4))
+    robot.add_contact("touch", "arm", "twig", stiffness=1e3)
+    return robot
+
+
+def test_there_is_one_copy_of_every_table(monkeypatch):
+    """Of a compiled robot and of those revised from it; what families are asked about is settled (rest lengths and volumes were NaN there)."""
+    base = settled().compile()
+    asked = []
+
+    def recorded(family, ask):
+        def question(tables):
+            asked.append((family.name, tables))
+            return ask(tables)
+
+        return question
+
+    for family in base.families:
+        for name in ("couples", "swept", "memory"):
+            monkeypatch.setattr(family, name, recorded(family, getattr(family, name)))
+    others = [{"arm.young": 2e6}, {"gravity.z": -5.0}, {"arm.length": 0.4}, {"cord.stiffness": 50.0}]
+    for system in (base, *(base.with_parameters(values) for values in others)):
+        packed = system._model.packed
+        groups = [system._assembly.tables, *system._assembly.loading.tables.values(), system._model.tables]
+        for group in groups:
+            for name, array in zip(group._fields, group):
+                source = packed.ints if array.dtype == np.int64 else packed.floats
+                assert not array.size or np.shares_memory(array, source), (type(group), name)
+        assert system._assembly.loading.tables["tendons"] is system._model.loads["tendons"]
+        asked.clear()
+        covered(system)
+        steps_known(system)
+        known_memory(system)
+        assert {name for name, _tables in asked} >= {"tendons", "gases", "contact"}
+        for name, tables in asked:
+            assert all(np.all(np.isfinite(array)) for array in tables if name in ("tendons", "gases")), name

@@ -2,12 +2,18 @@
 
 import csv
 import json
+import re
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.model.joints import slide
 from pliant.model.units import FORCES, RATES
+from test_bearings import small as small_of_bearings
+from test_table_gradient import loaded as everything_loaded
 
 RUBBER = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
 JOINTS = {
@@ -259,3 +265,86 @@ def test_names_are_no_formulas(name, tmp_path):
     shown = [text.get_text() for text in result.plot_inputs().get_legend().get_texts()]
     assert [text.replace("\\$", "$").lstrip("\u200b") for text in shown] == [f"{name} 2", f"{name} 3"]
     plt.close("all")
+
+
+# ---------------------------------------------------------------- parameters
+
+
+@dataclass(frozen=True, repr=False)
+class Lift(pl.Joint):
+    """A slide whose step is `height` times a metre."""
+
+    height: float = 2.0
+
+    dof_names = ("way",)
+    dof_units = ("m",)
+
+    @property
+    def screws(self):
+        return [slide((0.0, 0.0, self.height))]
+
+
+class Measured(Lift):
+    units: ClassVar[dict[str, str]] = {"height": "–"}
+
+
+@dataclass(frozen=True)
+class Block(pl.Box):
+    """A box with numbers of its own."""
+
+    density_ratio: float = 3.0
+
+
+def test_units_are_stated_by_the_part_and_not_guessed_from_names():
+    for joint, unit in ((Lift(), ""), (Measured(), "–")):
+        robot = body(joint)
+        assert robot.parameters.units["body.joint.height"] == unit  # once "m", as the height of a section
+        assert robot.parameters.units["body.joint.stiffness"] == "N/m"
+    with pytest.raises(TypeError, match="'hight' is none of its fields"):
+        body(type("Wrong", (Lift,), {"units": {"hight": "m"}})()).parameters  # noqa: B018
+    with pytest.raises(TypeError, match="2 is no text"):
+        body(type("Wrong", (Lift,), {"units": {"height": 2}})()).parameters  # noqa: B018
+    robot = pl.Robot("box")
+    robot.add_body("box", shape=Block(0.1, 0.2, 0.3), mass=1.0, joint=pl.Free())
+    assert {robot.parameters.units[f"box.shape.{key}"] for key in "xyz"} == {"m"}
+    assert robot.parameters.units["box.shape.density_ratio"] == ""
+
+
+@pytest.mark.parametrize(
+    ("law", "unit"),
+    [
+        ({}, "N/m^1.5"),
+        ({"exponent": 1.0}, "N/m"),
+        ({"exponent": 2.0}, "N/m²"),
+        ({"per_length": True}, "N/m^2.5"),
+        ({"exponent": 1.0, "per_length": True}, "N/m²"),
+    ],
+)
+def test_the_unit_of_the_stiffness_of_a_contact(law, unit):
+    """In the table of parameters, in its text and in messages; and it is that of the force."""
+    robot = rod()
+    robot.add_obstacle("floor", pl.HalfSpace(), pose=(0, 0, -0.0199))
+    robot.add_contact("touch", "arm", "floor", stiffness=1e4, **law)
+    assert robot.parameters.units["touch.stiffness"] == unit
+    row = next(line for line in repr(robot.parameters).splitlines() if line.startswith("touch.stiffness"))
+    assert row.endswith(f" {unit}")
+    with pytest.raises(ValueError, match=re.escape(f"({unit})")):
+        robot.add_contact("other", "arm", "floor", stiffness=-1.0, **law)
+    with pytest.raises(TypeError, match=re.escape(f"[{unit}]")):
+        robot.with_parameters({"touch.stiffness": "soft"})
+    system = robot.compile()
+    found = system.contacts(system.neutral())
+    depth = 1e-4
+    share = 0.4 if law.get("per_length") else len(found)
+    assert found.normal_force.sum() == pytest.approx(1e4 * share * depth ** law.get("exponent", 1.5), rel=1e-9)
+
+
+def test_every_number_of_our_own_parts_has_a_unit():
+    """Or is one of those whose unit depends on the joint, on other numbers of its law, or on the matrix that it is in."""
+    depends = re.compile(
+        r"coulomb|viscous|breakaway|stribeck|stiction|slip_speed|torque|rest|gap|lower|upper|stiffness|dissipation|offset|ratio|kp|kd|limit|"
+        r"stress|drag|added_mass|inertia|damping|moment|bending|torsion|stretch|shear|law|joint|volume"
+    )
+    for make in (rod, small_of_bearings, everything_loaded):
+        for name, unit in make().parameters.units.items():
+            assert unit or depends.search(name), name

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from ..kernels import layout
 from ..kernels.algebra.manifold import GROUPS
+from ..kernels.groups import POSITION
 from ..kernels.layout import BALL, FREE, GENERAL, MASSLESS, ROD, SCREW, Tables
+from ..kernels.packing import Packed, view_of
 from ..model.joints import Group, Joint
 from ..model.links import Body, Frame, Link, Rod
 from ..model.pose import Pose
@@ -104,6 +106,14 @@ class Assembly:
     places: Places
     input_names: tuple[str, ...]
     notes: tuple[str, ...]  # what the points of rods and tendons do not resolve
+
+    def packed_in(self, packed: Packed) -> Assembly:
+        """The same with the tables that are in packed arrays."""
+        tables = view_of(packed, Tables, False, POSITION[Tables])
+        out = replace(self, tables=tables, loading=self.loading.packed_in(packed))
+        if "spatial" in self.__dict__:
+            out.__dict__["spatial"] = self.spatial
+        return out
 
     @cached_property
     def spatial(self) -> tuple[ManifoldJoint, ...]:
@@ -420,7 +430,7 @@ def assemble(
     masses = builder.masses()
     places = Places(robot, builder.grids, builder.anchors, builder.q0, builder.v0, refine)
     if like is not None:
-        places = replace(places, counts=like.counts, near=True, memory=like.memory)
+        places = replace(places, counts=like.counts, spheres=like.spheres, near=True, memory=like.memory)
     loading = build_loading(places)
     links = {
         link.name: LinkInfo(

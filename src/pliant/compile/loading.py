@@ -6,8 +6,8 @@ about one is said by its family, see `family` and `families`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.groups import END, POSITION, Units
+from ..kernels.packing import Packed, view_of
 from ..model.robot import Robot
 from ..model.units import Input
 from .families import families_of, inputs_of
@@ -24,19 +25,49 @@ from .places import Places
 __all__ = ["Loading", "build_loading", "input_names", "points_of_interest"]
 
 
+class _Views(Mapping[str, Any]):
+    """Tables by name as parts of packed arrays, made when they are first asked for."""
+
+    def __init__(self, packed: Packed, kinds: Mapping[str, Any], position: Mapping[str, int]) -> None:
+        self._packed, self._kinds, self._position = packed, kinds, position
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = view_of(self._packed, self._kinds[name], False, self._position[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+
 @dataclass(frozen=True)
 class Loading:
     """The tables of all families, and what their presence means for the recursion and for solvers."""
 
     families: tuple[Family, ...]
-    tables: Mapping[str, Any]  # by name of the family
+    tables: Mapping[
+        str, Any
+    ]  # by name of the family; of a model parts of its packed arrays, so that there are no others
+    kinds: Mapping[str, Any]  # their classes
     inputs: tuple[Input, ...]
     notes: tuple[str, ...]  # what the points of tendons do not resolve
 
     def __post_init__(self) -> None:
         """Check that the families of the engine are those that it expects."""
-        found = tuple(type(tables) for tables in self.tables.values() if type(tables) in POSITION)
+        found = tuple(kind for kind in self.kinds.values() if kind in POSITION)
         assert found == tuple(group for group in POSITION if group in found)
+
+    def packed_in(self, packed: Packed) -> Loading:
+        """The same with the tables that are in packed arrays."""
+        out = replace(self, tables=_Views(packed, self.kinds, self.position))
+        for name in ("position", "smooth", "steady"):  # which depend on what there is, not on numbers
+            if name in self.__dict__:
+                out.__dict__[name] = self.__dict__[name]
+        return out
 
     def _any(self, question: str) -> bool:
         return any(getattr(family, question)(self.tables[family.name]) for family in self.families)
@@ -94,9 +125,9 @@ class Loading:
     def position(self) -> dict[str, int]:
         """Where the header has the tables of each family."""
         out, end = {}, END
-        for name, tables in self.tables.items():
-            out[name] = POSITION.get(type(tables), end)
-            end += 0 if type(tables) in POSITION else len(tables)
+        for name, kind in self.kinds.items():
+            out[name] = POSITION.get(kind, end)
+            end += 0 if kind in POSITION else len(kind._fields)
         return out
 
     @cached_property
@@ -177,4 +208,5 @@ def build_loading(places: Places) -> Loading:
         if count:
             tables[family.name] = tables[family.name]._replace(first=np.array([first], dtype=np.int64))
         first += count
-    return Loading(families, tables, inputs, tuple(places.notes))
+    kinds = {name: type(own) for name, own in tables.items()}
+    return Loading(families, tables, kinds, inputs, tuple(places.notes))

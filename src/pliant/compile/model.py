@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,7 +37,7 @@ class Model:
     refine : int
         How many times the points along rods and tendons were taken.
     assembly : Assembly
-        Names, places, resistance, loads.
+        Names, places, resistance, loads; its tables are parts of the packed arrays.
     elimination : Elimination
         How linear systems are solved along the tree.
     packed : Packed
@@ -53,10 +54,14 @@ class Model:
         """One of the groups of the engine as parts of the packed arrays."""
         return view_of(self.packed, kind, kind is Work, POSITION[kind])
 
-    @cached_property
+    def __post_init__(self) -> None:
+        """There is one copy of every table, the packed one."""
+        object.__setattr__(self, "assembly", self.assembly.packed_in(self.packed))
+
+    @property
     def tables(self) -> Tables:
         """The table of steps, as parts of the packed arrays; likewise the others."""
-        return self._view(Tables)
+        return self.assembly.tables
 
     @cached_property
     def internal(self) -> Internal:
@@ -73,13 +78,12 @@ class Model:
         """The workspace in the packed buffer."""
         return self._view(Work)
 
-    @cached_property
-    def loads(self) -> dict[str, Any]:
+    @property
+    def loads(self) -> Mapping[str, Any]:
         """Tables of each family of loads by its name."""
-        tables = self.assembly.loading.tables
-        return {name: view_of(self.packed, type(tables[name]), False, first) for name, first in self.positions.items()}
+        return self.assembly.loading.tables
 
-    @cached_property
+    @property
     def positions(self) -> dict[str, int]:
         """Where the header has the tables of each family."""
         return self.assembly.loading.position

@@ -52,12 +52,16 @@ class Places:
     counts: dict[tuple[str, int], NDArray[np.int64]] = field(
         default_factory=dict
     )  # points of tendons, by name and place
+    spheres: dict[str, tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = field(
+        default_factory=dict
+    )  # along rods that touch all along: how many at each point; their places and shares of the length
     near: bool = False  # whether these are those of a robot that is hardly different, and serve here
     memory: dict[Any, tuple[tuple[Any, ...], Any]] = field(default_factory=dict, repr=False)  # of `made`
 
     def beside(self, robot: Robot, near: bool) -> Places:
         """The places of a robot that differs in numbers; `near` one, as for differences, with as many points along its tendons."""
-        return replace(self, robot=robot, notes=[], counts=self.counts if near else {}, near=near)
+        counts, spheres = (self.counts, self.spheres) if near else ({}, {})
+        return replace(self, robot=robot, notes=[], counts=counts, spheres=spheres, near=near)
 
     def made(self, parts: tuple[Any, ...], how: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` gives, or gave for the same parts (the objects themselves, which never change) of a robot from which this one was revised."""

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from ..model.links import Link, Rod
 from ..model.parameters import Parameter
 from ..model.robot import Robot
@@ -80,11 +78,7 @@ def revise(old: Model, robot: Robot, changed: Sequence[Parameter], *, near: bool
 
 def _other_gravity(old: Model, robot: Robot) -> Model:
     """Gravity is in the tables, and in the workspace as it is at first."""
-    assembly = replace(
-        old.assembly,
-        tables=old.assembly.tables._replace(gravity=np.array(robot.gravity)),
-        places=replace(old.assembly.places, robot=robot),
-    )
+    assembly = replace(old.assembly, places=replace(old.assembly.places, robot=robot))
     packed = old.packed._replace(floats=old.packed.floats.copy(), buffer=old.packed.buffer.copy())
     new = replace(old, robot=robot, assembly=assembly, packed=packed)
     new.tables.gravity[:] = new.work.gravity[:] = robot.gravity

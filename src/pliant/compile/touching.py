@@ -34,6 +34,13 @@ def remember(laws: Array) -> NDArray[np.bool_]:
     return np.asarray(sticks | (laws[:, LAW_RESTITUTION] >= 0))
 
 
+def spread(edges: Array, count: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Middles of so many equal parts of each stretch between edges, and their lengths."""
+    shares = np.repeat(np.diff(edges) / count, count)
+    k = np.arange(len(shares)) - np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(edges[:-1], count) + shares * (k + 0.5), shares
+
+
 @dataclass(frozen=True)
 class Side:
     """A body or an obstacle of a contact: its shape, and where the frame of that is."""
@@ -224,20 +231,26 @@ class Touching:
         """Spheres at equal distances on the capsules of a rod (their numbers), each for its share of the length."""
         _link, content, grid = self.places.rod(rod)
         assert content.section is not None
-        middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * content.length
+        length = content.length
+        middle = np.concatenate([[0.0], 0.5 * (grid.X[1:] + grid.X[:-1]), [1.0]]) * length
         count = np.maximum(np.ceil(np.diff(middle) / spacing - 1e-9), 1).astype(np.int64)
-        # a robot that is hardly different has as many
-        count = self.places.counts.setdefault((f"spheres of {rod} on {pair.other} and {pair.link}", 0), count)
-        for i, anchor in enumerate(self.places.anchors[rod]):
-            if anchor.step < 0:
-                continue
-            own = -1 if twins is None else next(k for k in range(*twins) if self.point[k][0] == anchor.step)
-            share = (middle[i + 1] - middle[i]) / count[i]
-            places = middle[i] + share * (np.arange(count[i]) + 0.5)
-            for s, r in zip(places, content.section.extent(places / content.length)):
-                self.add_point(
-                    anchor, np.array([s - grid.X[i] * content.length, 0.0, 0.0]), float(r), float(share), own
-                )
+        places, shares = spread(middle, count)
+        known = self.places.spheres.setdefault(
+            f"{rod}: {pair.link} on {pair.other}, {pair.spacing}", (count, places / length, shares / length)
+        )
+        if len(known[0]) == len(count):  # a robot that is hardly different has as many
+            count = known[0]
+            places, shares = spread(middle, count)
+            step = np.repeat(np.arange(len(count)), count)
+        else:  # and where one of its points has left another, on which it was, they stay
+            places, shares = known[1] * length, known[2] * length
+            step = np.clip(np.searchsorted(middle, places) - 1, 0, len(count) - 1)
+        radius = content.section.extent(places / length)
+        for i, s, weight, r in zip(step.tolist(), places, shares, radius):
+            anchor = self.places.anchors[rod][i]
+            if anchor.step >= 0:
+                own = -1 if twins is None else next(k for k in range(*twins) if self.point[k][0] == anchor.step)
+                self.add_point(anchor, np.array([s - grid.X[i] * length, 0.0, 0.0]), float(r), float(weight), own)
 
     def note_gaps(self, pair: Contact, rod: str, other: Side) -> None:
         """Say so where a shape can get between the spheres of a rod."""

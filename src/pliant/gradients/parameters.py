@@ -97,6 +97,11 @@ class Beside:
                 f"there is no derivative by {name!r}, which cannot move to either side: {reasons[1]} And: {reasons[2]}"
             )
         self._weights = weights
+        if any(self._at(k).nz != system.nz for k in weights):
+            raise ValueError(
+                f"there is no derivative by {name!r}: a place on a rod stands exactly where another point of it is (a frame, a load, a default point), and "
+                "beside it the rod has one point more, which would remember contact of its own. Move it, or the other, by a thousandth of the length."
+            )
 
     def _at(self, k: float) -> System:
         """The robot k steps away; error if it is not allowed."""

@@ -80,6 +80,15 @@ class Tendon:
     factor: Weight = 1.0
     pressure: bool = False
 
+    units: ClassVar[dict[str, str]] = {
+        "stiffness": "N/m",
+        "damping": "N s/m",
+        "rest_length": "m",
+        "friction": "–",
+        "slip_speed": "m/s",
+        "factor": "–",
+    }
+
     def __post_init__(self) -> None:
         """Check the values."""
         check_pieces("path", len(self.path))
@@ -238,6 +247,8 @@ class Stop:
     stiffness: float = 0.0
     dissipation: float = 0.0
     restitution: float | None = None
+
+    units: ClassVar[dict[str, str]] = {"restitution": "–"}
 
     def __post_init__(self) -> None:
         """Check the values."""

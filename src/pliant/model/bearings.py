@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -300,6 +300,8 @@ class Backlash(Coupling):
     stiffness: float = 0.0
     dissipation: float = 0.0
     restitution: float | None = None
+
+    units: ClassVar[dict[str, str]] = {"restitution": "–"}
 
     def __post_init__(self) -> None:
         """Check the values."""

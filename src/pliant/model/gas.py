@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -87,6 +87,16 @@ class Gas(Load):
     dead_volume: float = 0.0
     exponent: float = 1.0
     ambient: float = ATMOSPHERE
+
+    units: ClassVar[dict[str, str]] = {
+        "area": "m²",
+        "pressure": "Pa",
+        "conductance": "m³/(s Pa)",
+        "critical": "–",
+        "dead_volume": "m³",
+        "exponent": "–",
+        "ambient": "Pa",
+    }
 
     def __post_init__(self) -> None:
         """Check the values."""

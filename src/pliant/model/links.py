@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -161,6 +161,8 @@ class Rod:
     integration: Literal["magnus", "spectral"] = "magnus"
     law: tuple[Law, ...] = ()
 
+    units: ClassVar[dict[str, str]] = {"length": "m"}
+
     def __post_init__(self) -> None:
         """Check everything that can be checked without the robot."""
         object.__setattr__(self, "length", positive("length", self.length, unit="m"))
@@ -315,6 +317,8 @@ class Body:
     uniform: bool = field(default=False, compare=False)
     visual: tuple[Visual, ...] = field(default=(), compare=False)
 
+    units: ClassVar[dict[str, str]] = {"density": "kg/m³"}
+
     @property
     def shape_origin(self) -> NDArray[np.float64]:
         """Where the origin of the shape is in the body frame [m], shape (3,): the centre of its volume is the centre of mass."""
@@ -345,6 +349,8 @@ class Frame:
     X: float | None = None
     offset: Pose = field(default_factory=Pose)
 
+    units: ClassVar[dict[str, str]] = {"X": "–", "offset": "m"}
+
     def __post_init__(self) -> None:
         """Check the place along the rod."""
         if self.X is not None:
@@ -365,6 +371,8 @@ class Link:
     joint: Joint = field(default_factory=Fixed)
     offset: Pose = field(default_factory=Pose)
     offset_after: Pose = field(default_factory=Pose)
+
+    units: ClassVar[dict[str, str]] = {"offset": "m", "offset_after": "m"}
 
     @property
     def is_rod(self) -> bool:

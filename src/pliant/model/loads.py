@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .links import Frame
 from .pose import Pose
 from .shapes import Shape
+from .stated_units import power_unit
 from .units import Input
 from .validate import choice, flag, interval, non_negative, positive, vector
 
@@ -67,6 +68,8 @@ class PointWrench:
     axes: Axes = "world"
     constant: bool = False
 
+    units: ClassVar[dict[str, str]] = {"force": "N", "moment": "N m"}
+
     def __post_init__(self) -> None:
         """Check the values."""
         _check_moves("wrench", self.frame)
@@ -104,6 +107,8 @@ class DistributedWrench:
     moment: Density = (0.0, 0.0, 0.0)
     axes: Axes = "world"
     constant: bool = False
+
+    units: ClassVar[dict[str, str]] = {"force": "N/m", "moment": "N m/m"}
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -195,6 +200,8 @@ class Obstacle:
     pose: Pose
     inside: bool = False
 
+    units: ClassVar[dict[str, str]] = {"pose": "m"}
+
     def __post_init__(self) -> None:
         """Check the shape."""
         distance = self.shape.distance() if isinstance(self.shape, Shape) else None
@@ -223,9 +230,9 @@ class Contact:
     other : str
         An obstacle, a body, or a rod (also the same one: self-contact).
     stiffness : float
-        k of the normal force ``k δᵖ`` [N/mᵖ], for each point.
+        k of the normal force ``k δᵖ`` for each point: in N/m^1.5 with the default exponent, in N/m with ``exponent=1``; with `per_length` by another metre.
     exponent : float
-        p; 1.5 is Hertz' law for spheres ([002] eq. 57).
+        p; 1.5 is Hertz' law for spheres ([002] eq. 57), 1 a linear spring.
     damping : float
         d of the factor ``1 + d δ̇`` [s/m] (Hunt and Crossley).
     friction : float
@@ -256,15 +263,33 @@ class Contact:
     restitution: float | None = None
     spacing: float | None = None
 
+    units: ClassVar[dict[str, str]] = {
+        "exponent": "–",
+        "damping": "s/m",
+        "friction": "–",
+        "slip_speed": "m/s",
+        "stiction": "m",
+        "restitution": "–",
+        "spacing": "m",
+    }
+
+    def unit_of(self, field: str) -> str:
+        """Unit of one of its numbers: that of the stiffness follows from the exponent."""
+        if field == "stiffness":
+            return power_unit(self.exponent + self.per_length)
+        return self.units.get(field, "")
+
     def __post_init__(self) -> None:
         """Check the values."""
+        exponent = interval("exponent", self.exponent, 1.0, 10.0, hint="1 is a linear spring, 1.5 Hertz' law.")
+        per_length = flag("per_length", self.per_length)
         checked: dict[str, Any] = {
-            "stiffness": positive("stiffness", self.stiffness),
-            "exponent": interval("exponent", self.exponent, 1.0, 10.0, hint="1 is a linear spring, 1.5 Hertz' law."),
+            "exponent": exponent,
+            "per_length": per_length,
+            "stiffness": positive("stiffness", self.stiffness, unit=power_unit(exponent + per_length)),
             "damping": non_negative("damping", self.damping, unit="s/m"),
             "friction": non_negative("friction", self.friction, hint="The coefficient of friction; 0 for none."),
             "slip_speed": positive("slip_speed", self.slip_speed, unit="m/s"),
-            "per_length": flag("per_length", self.per_length),
             "stiction": non_negative("stiction", self.stiction, unit="m", hint="0 for friction that vanishes at rest."),
         }
         if self.spacing is not None:

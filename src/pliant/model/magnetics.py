@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,8 @@ class Magnet:
     moment: Array
     constant: bool = True
 
+    units: ClassVar[dict[str, str]] = {"moment": "A m²"}
+
     def __post_init__(self) -> None:
         """Check the values."""
         object.__setattr__(self, "constant", flag("constant", self.constant))
@@ -87,6 +89,8 @@ class Coil:
     turns: float = 1.0
     axis: AxisLike = "z"
     arrangement: Arrangement = "single"
+
+    units: ClassVar[dict[str, str]] = {"radius": "m", "turns": "–"}
 
     def __post_init__(self) -> None:
         """Check the values."""

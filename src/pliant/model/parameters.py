@@ -23,7 +23,9 @@ from .rods.laws import Law
 from .rods.sections import Composite, Stepped
 from .rods.sections import Part as SectionPart
 from .rods.strains import STRAIN_NAMES, STRAIN_UNITS, Strains
+from .routing import Table
 from .shapes import Inertia, Shape
+from .stated_units import declared_units
 from .validate import shown, unknown_name
 
 if TYPE_CHECKING:
@@ -48,49 +50,6 @@ _FIXED = (
 )  # never parameters
 _MATRIX = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
-# Units by field, or by class and field where fields of one name differ. "" is a unit that depends on other fields.
-_UNITS: dict[str | tuple[str, str], str] = {
-    **dict.fromkeys(("young", "shear_modulus"), "Pa"),
-    **dict.fromkeys(("length", "radius", "outer", "inner", "height", "width", "semi_y", "semi_z"), "m"),
-    **dict.fromkeys(("offset", "offset_after", "pose", "com", "y", "z", "x", "rest_length", "translation"), "m"),
-    **dict.fromkeys(("a", "b", "rounding"), "m"),
-    **dict.fromkeys(("poisson", "shear_factor", "torsion_factor", "friction", "exponent", "X", "start", "end"), "–"),
-    **dict.fromkeys(("cx", "cy", "cz", "by", "bz", "bx", "coefficient", "factor", "buoyancy", "fill"), "–"),
-    ("Part", "at"): "m",
-    "density": "kg/m³",
-    "viscosity": "Pa s",
-    "damping_time": "s",
-    "area": "m²",
-    **dict.fromkeys(("Iy", "Iz", "J"), "m⁴"),
-    "mass": "kg",
-    "inertia": "kg m²",
-    "slip_speed": "m/s",
-    "stiction": "m",
-    "restitution": "–",
-    "current": "m/s",
-    "gravity": "m/s²",
-    "pitch": "m",
-    ("Tendon", "stiffness"): "N/m",
-    ("Tendon", "damping"): "N s/m",
-    ("Contact", "damping"): "s/m",
-    ("Magnet", "moment"): "A m²",
-    ("Coil", "turns"): "–",
-    **dict.fromkeys([("Yeoh", "c2"), ("Yeoh", "c3")], "Pa"),
-    **dict.fromkeys([("Prony", "tau"), ("Springpot", "time")], "s"),
-    ("Springpot", "band"): "rad/s",
-    **dict.fromkeys([("Prony", "g"), ("BoucWen", "beta"), ("Plastic", "hardening")], "–"),
-    **dict.fromkeys([("Plastic", "torsion"), ("Plastic", "bending")], "N m"),
-    ("Plastic", "stretch"): "N",
-    ("PointWrench", "force"): "N",
-    ("PointWrench", "moment"): "N m",
-    ("DistributedWrench", "force"): "N/m",
-    ("DistributedWrench", "moment"): "N m/m",
-    **dict.fromkeys(
-        [("Rod", "inertia"), ("Coupling", "offset"), ("JointFriction", "stiction"), ("JointFriction", "slip_speed")], ""
-    ),
-}
-_RESISTANCE = {"stiffness": {"rad": "N m/rad", "m": "N/m"}, "damping": {"rad": "N m s/rad", "m": "N s/m"}}
-
 
 @dataclass(frozen=True)
 class Parameter:
@@ -101,7 +60,7 @@ class Parameter:
     name : str
     value : float
     unit : str
-        "–" for a number without unit, "" for one whose unit depends on other fields.
+        "–" for a number without unit, "" for one whose unit depends on other parts, or that states none.
     path : tuple
         Attribute of the robot, number or name of the part in it, then fields, entries and labels down to the number.
     """
@@ -259,7 +218,7 @@ def _numbers(name: str, value: Any, owner: Any, path: tuple[Any, ...], unit: str
         below = f"{name}.{label}" if label else name
         own = (
             _entry_unit(unit, owner, path, key)
-            if isinstance(value, (tuple, np.ndarray, Pose, Stepped))
+            if isinstance(value, (tuple, np.ndarray, Pose, Stepped)) or (isinstance(value, Table) and key == "values")
             else _unit_of(value, key)
         )
         of = owner if isinstance(owner, Law) and isinstance(value, tuple) else value  # pairs of numbers of a law, too
@@ -271,7 +230,7 @@ def _unsettable(value: Any, key: Any, child: Any) -> bool:
     if isinstance(value, Frame) and key == "offset":
         return not np.any(child.translation)
     if isinstance(value, Joint):
-        if value.nv == 0 and key in (*_RESISTANCE, "rest"):
+        if value.nv == 0 and key in ("stiffness", "damping", "rest"):
             return True
         entries = child if isinstance(child, tuple) else ()
         return any(isinstance(entry, tuple) for entry in entries) or (key == "rest" and value.nq != value.nv)
@@ -285,21 +244,16 @@ def _entry_unit(unit: str, owner: Any, path: tuple[Any, ...], key: Any) -> str:
     if (isinstance(owner, Rod) and path[-1] == "reference_strain") or isinstance(owner, ActiveStrain):
         return STRAIN_UNITS[key]
     if isinstance(owner, Joint):
-        return _joint_unit(path[-1], owner.dof_units[key])
+        return owner.unit_of(path[-1], key)
     return unit
 
 
-def _joint_unit(field: str, unit: str) -> str:
-    return unit if field == "rest" else _RESISTANCE.get(field, {}).get(unit, "")
-
-
 def _unit_of(value: Any, key: Any) -> str:
-    if isinstance(value, Joint) and len(set(value.dof_units)) == 1 and key in (*_RESISTANCE, "rest"):
-        return _joint_unit(key, value.dof_units[0])
-    for kind in type(value).__mro__:
-        if (kind.__name__, key) in _UNITS:
-            return _UNITS[kind.__name__, key]
-    return _UNITS.get(key, "")
+    """The unit that a part states for one of its fields, "" if it states none."""
+    if isinstance(value, Body) and value.inertia is not None and key in ("mass", "com"):
+        value = value.inertia
+    own = getattr(value, "unit_of", None)
+    return str(own(key)) if own is not None else declared_units(type(value)).get(key, "")
 
 
 def parameters_of(robot: Robot) -> dict[str, Parameter]:

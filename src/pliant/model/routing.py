@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,6 +62,8 @@ class Table:
     X: tuple[float, ...]
     values: tuple[float, ...]
     kind: Literal["cubic", "linear"]
+
+    units: ClassVar[dict[str, str]] = {"X": "–"}
 
     def __init__(self, X: ArrayLike, values: ArrayLike, kind: Literal["cubic", "linear"] = "cubic") -> None:
         choice("Table.kind", kind, _MINIMUM)
@@ -185,6 +187,8 @@ class Along:
     dy: Callable[[float], float] | None
     dz: Callable[[float], float] | None
     breaks: tuple[float, ...]
+
+    units: ClassVar[dict[str, str]] = {"y": "m", "z": "m", "start": "–", "end": "–"}
 
     def __init__(
         self,
@@ -358,6 +362,8 @@ class HelixOffset:
     radius: tuple[float, float]
     turns: float
     phase: float
+
+    units: ClassVar[dict[str, str]] = {"radius": "m", "turns": "–", "phase": "rad"}
 
     def __call__(self, X: float) -> float:
         """The offset, or its derivative, at X [m]."""

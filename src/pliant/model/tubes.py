@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import pi
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,17 @@ class Tube:
     young: float
     poisson: float = 0.3
     density: float = 6450.0
+
+    units: ClassVar[dict[str, str]] = {
+        "straight": "m",
+        "curved": "m",
+        "curvature": "rad/m",
+        "outer": "m",
+        "inner": "m",
+        "young": "Pa",
+        "poisson": "–",
+        "density": "kg/m³",
+    }
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -1,7 +1,8 @@
 """Units of coordinates, velocities, generalised forces and inputs: asked from the parts that have them, and from nowhere else.
 
 Joints, strains and actuators state their units (`Joint.dof_units`, `STRAIN_UNITS`, `input_unit` of tendons, motors, …).
-Here they are put in the order of the system; of inputs the families of loads do that (`compile.families`). "–" is a number without unit, "" one whose unit nobody stated.
+The numbers of a part have units by field in its class attribute `units`, or by its method `unit_of` where they depend on other fields (`stated_units`);
+nothing is guessed from names. Here those of coordinates are put in the order of the system; of inputs the families of loads do that (`compile.families`). "–" is a number without unit, "" one whose unit nobody stated.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,8 @@ class CircularFlow(Flow):
     by: float = 1.0
     bz: float = 1.0
 
+    units: ClassVar[dict[str, str]] = {"cx": "–", "cy": "–", "cz": "–", "by": "–", "bz": "–"}
+
     def _radius(self, content: Rod | Body, X: Array) -> Array:
         section = section_of("circular", content)
         if not section.is_round:
@@ -97,6 +99,8 @@ class EllipticFlow(Flow):
     bz: float = 1.0
     a: Dimension | None = None
     b: Dimension | None = None
+
+    units: ClassVar[dict[str, str]] = {"cx": "–", "cy": "–", "cz": "–", "by": "–", "bz": "–", "a": "m", "b": "m"}
 
     def __post_init__(self) -> None:
         """Check the coefficients and half axes."""
@@ -137,6 +141,8 @@ class FlatFlow(Flow):
     cn: float = 2.0
     bn: float = 1.0
     width: Dimension | None = None
+
+    units: ClassVar[dict[str, str]] = {"cn": "–", "bn": "–", "width": "m"}
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -181,6 +187,8 @@ class SphereFlow(Flow):
 
     cd: float = 0.47
     ca: float = 0.5
+
+    units: ClassVar[dict[str, str]] = {"cd": "–", "ca": "–"}
 
     def _shape(self, content: Rod | Body) -> Sphere:
         if not isinstance(content, Body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +74,8 @@ class Hydrodynamics:
     tail: bool = False
     volume: float | Callable[[Array], ArrayLike] | None = None
     centre: ArrayLike | None = None
+
+    units: ClassVar[dict[str, str]] = {"centre": "m"}
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without the link."""

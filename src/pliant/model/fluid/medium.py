@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class Fluid:
 
     density: float = 1000.0
     current: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]  # an array once it has been checked
+
+    units: ClassVar[dict[str, str]] = {"density": "kg/m³", "current": "m/s"}
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,6 +68,8 @@ class Wave(Load):
     level: float = 0.0
     up: AxisLike = "z"
     gravity: float = 9.81
+
+    units: ClassVar[dict[str, str]] = {"amplitude": "m", "length": "m", "depth": "m", "level": "m", "gravity": "m/s²"}
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -162,6 +164,8 @@ class Profile(Load):
     exponent: float = 1.0
     ground: float = 0.0
     up: AxisLike = "z"
+
+    units: ClassVar[dict[str, str]] = {"velocity": "m/s", "height": "m", "exponent": "–", "ground": "m"}
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import validate
 from ..pose import Pose, unit_axis
+from ..stated_units import declared_units
 from .constraints import Constraint
 from .groups import Group
 
@@ -17,6 +18,11 @@ __all__ = ["Joint", "slide", "turn"]
 
 Array: TypeAlias = NDArray[np.float64]
 Kind: TypeAlias = Literal["fixed", "screws", "spherical", "free"]
+_SPRINGS = {
+    "stiffness": {"rad": "N m/rad", "m": "N/m"},
+    "damping": {"rad": "N m s/rad", "m": "N s/m"},
+    "rest": {"rad": "rad", "m": "m"},
+}
 
 
 def turn(axis: ArrayLike, *, through: ArrayLike = (0.0, 0.0, 0.0), lead: float = 0.0) -> Array:
@@ -82,6 +88,8 @@ class Joint:
         Unit of a small motion along each degree of freedom, "rad" or "m".
     coordinate_names, coordinate_units : tuple of str
         Of the entries of q: the same, or those of a quaternion ("–") and a position.
+    units : dict of str
+        Units of its own fields by name, for tables of parameters; "–" for a number without unit. What is left out has none that is known.
     """
 
     stiffness: float | ArrayLike = 0.0
@@ -98,6 +106,7 @@ class Joint:
     coordinate_units: ClassVar[tuple[str, ...]] = ()
     nv: ClassVar[int] = 0
     nq: ClassVar[int] = 0
+    units: ClassVar[dict[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         """Derive names, units and numbers of coordinates."""
@@ -115,6 +124,13 @@ class Joint:
                 f'{cls.__name__}.dof_units = {cls.dof_units!r} is not allowed: give "rad" or "m" for each of '
                 f"dof_names = {cls.dof_names!r}."
             )
+
+    def unit_of(self, field: str, dof: int | None = None) -> str:
+        """Unit of one of its numbers: of springs and dampers by the degree of freedom, or of all if they have the same; of others as `units` says."""
+        kinds = {*self.dof_units} if dof is None else {self.dof_units[dof]}
+        if field not in ("stiffness", "damping", "rest"):
+            return declared_units(type(self)).get(field, "")
+        return _SPRINGS[field][kinds.pop()] if len(kinds) == 1 else ""
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -33,6 +33,7 @@ class Helical(Joint):
     axes: ClassVar[tuple[str, ...]] = ("axis",)
     dof_names: ClassVar[tuple[str, ...]] = ("angle",)
     dof_units: ClassVar[tuple[str, ...]] = ("rad",)
+    units: ClassVar[dict[str, str]] = {"pitch": "m"}
 
     def __post_init__(self) -> None:
         """Check the values."""

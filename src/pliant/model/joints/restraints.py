@@ -128,6 +128,8 @@ class Distance(Restraint):
 
     length: float
 
+    units: ClassVar[dict[str, str]] = {"length": "m"}
+
     def __post_init__(self) -> None:
         """Check the values."""
         object.__setattr__(self, "length", positive("Distance.length", self.length, unit="m"))
@@ -174,6 +176,7 @@ class Rolling(Restraint):
     normal: AxisLike = "z"
 
     axes: ClassVar[tuple[str, ...]] = ("normal",)
+    units: ClassVar[dict[str, str]] = {"radius": "m"}
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Cylinder(Shape):
     radius: float
     length: float
     axis: Literal["x", "y", "z"] = "x"
+
+    units: ClassVar[dict[str, str]] = {"radius": "m", "length": "m"}
 
     def __post_init__(self) -> None:
         """Check the values."""

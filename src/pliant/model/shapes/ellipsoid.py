@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Ellipsoid(Shape):
     x: float
     y: float
     z: float
+
+    units: ClassVar[dict[str, str]] = {"x": "m", "y": "m", "z": "m"}
 
     @property
     def volume(self) -> float:

@@ -6,6 +6,7 @@ Spatial inertias are ordered ``[angular; linear]`` and taken about the origin of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,6 +83,8 @@ class Inertia:
     mass: float
     com: Array
     inertia: Array
+
+    units: ClassVar[dict[str, str]] = {"mass": "kg", "com": "m", "inertia": "kg m²"}
 
     def __init__(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> None:
         object.__setattr__(self, "mass", validate.positive("Inertia.mass", mass, unit="kg"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,8 @@ class Mesh(Polyhedron, Shape):
     vertices: Annotated[ArrayLike, (-1, 3)]
     faces: Annotated[ArrayLike, (-1, 3)]
     rounding: float = 0.0
+
+    units: ClassVar[dict[str, str]] = {"rounding": "m"}
 
     def __post_init__(self) -> None:
         """Check the values."""

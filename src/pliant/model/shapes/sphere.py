@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class Sphere(Shape):
     """
 
     radius: float
+
+    units: ClassVar[dict[str, str]] = {"radius": "m"}
 
     @property
     def volume(self) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +50,8 @@ class Visual:
     pose: Pose = field(default_factory=Pose)
     scale: float = 1.0
     color: Annotated[ArrayLike, (3,)] | None = None
+
+    units: ClassVar[dict[str, str]] = {"pose": "m", "scale": "–"}
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -48,6 +48,8 @@ class BoucWen(Law):
     shear: Pair | None = None
     exponent: Literal[1, 2] = 1
     beta: float = 0.5
+
+    units: ClassVar[dict[str, str]] = {"exponent": "–", "beta": "–"}
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -50,6 +50,7 @@ class Plastic(Law):
     hardening: float = 0.0
 
     elastic: ClassVar[bool] = True
+    units: ClassVar[dict[str, str]] = {"torsion": "N m", "bending": "N m", "stretch": "N", "hardening": "–"}
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -61,6 +61,7 @@ class Prony(Law):
     statics: Literal["relaxed", "unrelaxed"] = "relaxed"
 
     diagonal: ClassVar[bool] = False
+    units: ClassVar[dict[str, str]] = {"g": "–", "tau": "s"}
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -51,6 +51,7 @@ class Springpot(Law):
     branches: int | None = None
 
     diagonal: ClassVar[bool] = False
+    units: ClassVar[dict[str, str]] = {"exponent": "–", "time": "s", "band": "rad/s"}
 
     def __post_init__(self) -> None:
         """Check the values."""

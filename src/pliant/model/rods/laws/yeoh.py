@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...validate import finite
 from .base import Array
@@ -34,6 +35,8 @@ class Yeoh(Rubber):
 
     c2: float = 0.0
     c3: float = 0.0
+
+    units: ClassVar[dict[str, str]] = {"c2": "Pa", "c3": "Pa"}
 
     def __post_init__(self) -> None:
         """Check the values."""

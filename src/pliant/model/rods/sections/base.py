@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import validate
+from ...stated_units import declared_units
 from ..quadrature import points_along
 from .dimensions import Dimension, breakpoints_of, evaluate_checked, read_dimension
 
@@ -71,7 +72,7 @@ class Section:
     Attributes
     ----------
     units : dict of str
-        Units of dimensions that are not lengths.
+        Units of dimensions that are not lengths, by name.
     may_vanish : tuple of str
         Dimensions that may be zero everywhere.
     corners : int
@@ -91,7 +92,7 @@ class Section:
     shear_factor: float | tuple[float, float] = 1.0
     torsion_factor: float = 1.0
 
-    units: ClassVar[dict[str, str]] = {}
+    units: ClassVar[dict[str, str]] = {"shear_factor": "–", "torsion_factor": "–"}
     may_vanish: ClassVar[tuple[str, ...]] = ()
     corners: ClassVar[int] = 0
     is_round: ClassVar[bool] = False
@@ -120,6 +121,10 @@ class Section:
         object.__setattr__(self, "torsion_factor", torsion_factor)
         for name in self.dimensions:
             object.__setattr__(self, name, self._read(name))
+
+    def unit_of(self, field: str) -> str:
+        """Unit of one of its numbers: dimensions are lengths unless `units` says otherwise."""
+        return declared_units(type(self)).get(field, "m" if field in self.dimensions else "")
 
     @property
     def dimensions(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from numpy.typing import ArrayLike
 
@@ -74,6 +74,15 @@ class Material:
     density: Dimension = field(kw_only=True)
     viscosity: Dimension = field(default=0.0, kw_only=True)
     damping_time: Dimension = field(default=0.0, kw_only=True)
+
+    units: ClassVar[dict[str, str]] = {
+        "young": "Pa",
+        "poisson": "–",
+        "shear_modulus": "Pa",
+        "density": "kg/m³",
+        "viscosity": "Pa s",
+        "damping_time": "s",
+    }
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class Part:
     at: tuple[float, float] = (0.0, 0.0)
     name: str = ""
     inside: str | None = None
+
+    units: ClassVar[dict[str, str]] = {"at": "m"}
 
     def __post_init__(self) -> None:
         """Check the values."""
