@@ -32,10 +32,10 @@ def build(order: int = 4) -> pl.System:
 
 
 def load(system: pl.System, moments: np.ndarray) -> list[pl.Equilibrium]:
-    """Equilibria, each started from the last."""
+    """Equilibria, each started from the last. From 4 N m on the moment, which turns with the tip, would make the undamped beam flutter."""
     out: list[pl.Equilibrium] = []
     for moment in moments:
-        out.append(pl.solve_statics(system, {"moment": moment}, start=out[-1] if out else None))
+        out.append(pl.solve_statics(system, {"moment": moment}, start=out[-1] if out else None, stable=False))
     return out
 
 

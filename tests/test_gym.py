@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -108,6 +109,19 @@ def test_episodes_begin_again(short):
     many.step(A[0])
     many.reset(options={"reset_mask": np.array([True, False])})
     assert many.flock.age.tolist() == [0, 1]
+
+
+def test_a_flock_refuses_a_second_thread():
+    """Its own threads are no others."""
+    many = rooms.ManyEnv(task("Reach"), 4, threads=2)
+    many.reset(seed=0)
+    flock, U, every = many.flock, np.zeros((4, task("Reach").system.nu)), np.ones(4, dtype=bool)
+    with ThreadPoolExecutor(1) as pool, flock._turn.lock:
+        for call in (lambda: flock.step(U, every), lambda: flock.reset(0, None), lambda: flock.place(0, flock.q[0])):
+            with pytest.raises(RuntimeError, match="another thread is at work on the same Flock"):
+                pool.submit(call).result()
+    assert not flock.step(U, every).any()
+    many.close()
 
 
 def test_they_are_registered():

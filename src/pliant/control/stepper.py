@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._turns import Turn, alone
 from ..gradients.plan import Plan
 from ..gradients.rollout import Method, plan_of
 from ..model.validate import flag, integer, positive, vector
@@ -72,7 +73,7 @@ class Stepper:
     Notes
     -----
     The motion is that of `rollout` with the same steps, to the last bit, also after `save` and `restore`: factors and
-    predictions of the last step serve the next one. Steppers in different threads do not know of each other.
+    predictions of the last step serve the next one. Steppers in different threads do not know of each other; a second thread in the same one is refused.
 
     Examples
     --------
@@ -110,6 +111,7 @@ class Stepper:
         record: bool = False,
     ) -> None:
         needs_system("Stepper", system)
+        self._turn = Turn()
         self.system, self.length = system, positive("step", step, unit="s")
         self._substeps = integer("substeps", substeps, minimum=1)
         self._watch, self._recorded = integer("watch", watch), flag("record", record)
@@ -139,6 +141,7 @@ class Stepper:
         self._rows: list[tuple[Any, ...]] = []
         self._off: float | None = None  # of the last step, once it was looked at
 
+    @alone
     def reset(self, start: Any = None, *, velocity: ArrayLike | None = None, t0: float | None = None) -> None:
         """Begin anew, without memory of the steps so far; from where the stepper first stood if nothing is given.
 
@@ -211,6 +214,7 @@ class Stepper:
 
     # ------------------------------------------------------------ steps
 
+    @alone
     def step(self, u: Inputs = None, *, tau: ArrayLike | None = None, motion: Mapping[str, Any] | None = None) -> None:
         """Go on by one step.
 
@@ -239,6 +243,7 @@ class Stepper:
         if whole and self._watch and not (self.steps - 1) % self._watch:
             self.check()
 
+    @alone
     def check(self) -> float:
         """Estimated error of the last step, relative to the robot's size, from the same step with its inner steps halved.
 
@@ -314,6 +319,7 @@ class Stepper:
         last = r.a[-1, -1], r.inputs[-1, -1], r.force[-1, -1], r.memory[-1]
         self._rows.append((self.t, r.q[-1].copy(), r.v[-1].copy(), *(x.copy() for x in last)))
 
+    @alone
     def result(self) -> Result:
         """The motion so far, if it is recorded (`record`), to plot, view and save it."""
         if not self._recorded:
@@ -332,6 +338,7 @@ class Stepper:
     def _kind(self) -> tuple[Any, ...]:
         return self.length, self._substeps, self._window.plan.tableau.name, self._window.plan.tolerance
 
+    @alone
     def save(self) -> Saved:
         """All that the next steps depend on, to `restore` it later, here or in a stepper of the same robot with the same steps.
 
@@ -353,6 +360,7 @@ class Stepper:
         window, seen = self._window, (self._worst, self._worst_t, self._checked, tuple(self._rows))
         return Saved(self.t, self._digest, self._kind(), (window.counts, seen), tuple(x.copy() for x in window.arrays))
 
+    @alone
     def restore(self, saved: Saved) -> None:
         """Go back to what was saved: the steps that follow are those that followed then, to the last bit."""
         if not isinstance(saved, Saved):

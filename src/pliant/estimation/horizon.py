@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._turns import Turn, alone
 from ..gradients.rollout import Method
 from ..model.validate import integer, positive
 from ..system import Inputs, System
@@ -84,6 +85,7 @@ class MovingHorizon:
         method: Method = "sdirk2",
         tolerance: float = 1e-10,
     ) -> None:
+        self._turn = Turn()
         self.arrival = ExtendedKalman(
             system, sensors, step=step, start=start, velocity=velocity, t0=t0, unknown=unknown, uncertainty=uncertainty, disturbance=disturbance,
             motion=motion, method=method, tolerance=tolerance,
@@ -98,6 +100,7 @@ class MovingHorizon:
         self._kicks = np.zeros((0, self.model.n))
         self._names = entry_names(self.model)
 
+    @alone
     def update(self, u: Inputs = None, values: Any = None) -> Estimate:
         """A step with inputs u, then the values that sensors read at its end; as of `ExtendedKalman`."""
         model = self.model

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._turns import Turn, alone
 from ..gradients.rollout import Method
 from ..model.validate import positive
 from ..system import Inputs, System
@@ -100,6 +101,7 @@ class ExtendedKalman:
         method: Method = "sdirk2",
         tolerance: float = 1e-10,
     ) -> None:
+        self._turn = Turn()
         options = Options(step, start, velocity, t0, unknown, uncertainty, disturbance, motion, method, tolerance)
         self.model = StochasticModel(system, sensors, options)
         self.gate = np.inf if gate is None else positive("gate", gate, hint="In standard deviations.")
@@ -109,6 +111,7 @@ class ExtendedKalman:
         self._said: tuple[str, ...] = ()
         self.estimate = self._estimate(np.full(len(self.model.readings), np.nan))
 
+    @alone
     def update(self, u: Inputs = None, values: Any = None) -> Estimate:
         """A step with inputs u, then the values that sensors read at its end.
 
@@ -122,6 +125,7 @@ class ExtendedKalman:
         self._predict(u)
         return self.correct(values)
 
+    @alone
     def predict(self, u: Inputs = None) -> Estimate:
         """A step without measurements."""
         self._predict(u)
@@ -136,6 +140,7 @@ class ExtendedKalman:
         self.P = predict(self.P, F, model.noise)
         self._said = ("the step was taken in parts.",) if model.steps.subdivided > before else ()
 
+    @alone
     def correct(self, values: Any) -> Estimate:
         """Values that sensors read now."""
         model = self.model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Adjoint", "Gradient", "Pulled", "gradient", "pull", "states_of"]
 
 Array = NDArray[np.float64]
+R = TypeVar("R")
 
 
 class Pulled:
@@ -96,6 +97,19 @@ class Gradient(Pulled):
         return f"<gradient of {self.value:.6g}{super().__repr__().removeprefix('<derivatives')}"
 
 
+class Reached(NamedTuple):
+    """How far a pass backwards has come, and the derivatives that it has summed."""
+
+    done: int  # parts of the motion, from its end
+    end: int  # number of states before these, and the last of them
+    state: Array  # (2, nv) derivatives by that state
+    remembered: Array  # (nz,) and what is remembered there
+    u: Array
+    tau: Array
+    tables: Array
+    held: bool
+
+
 class Adjoint:
     """The pass backwards for derivatives of something by the states of a rollout.
 
@@ -115,44 +129,61 @@ class Adjoint:
                 "derivatives would be inexact, since tangents of spectral rods are those of their collocation. Use integration='magnus'."
             )
         self.run, self._slopes = run, (q, v)
-        system, plan, nu = run.system, run.plan, run.system.nu
-        self.u, self.tau = np.zeros_like(run.U), np.zeros_like(plan.tau)
-        self.tables: Array = np.zeros(0)
-        self.held = False
         self._kept: Memory | None = None
-        for part, memory in self._backwards():
-            lever = memory.lever
-            n, s = lever.input.shape[:2]
-            self.u += part.plan.stage_weights().T @ lever.input[:, :, :nu].reshape(n * s, nu)
-            by_step = lever.input[:, :, nu:].sum(axis=1)
-            if plan.tau.ndim == 2:
-                np.add.at(self.tau, part.plan.outer_step(), by_step)
-            else:
-                self.tau += by_step.sum(axis=0)
-            self.tables = lever.tables + (self.tables if self.tables.size else 0.0)
-            self.held = self.held or bool(memory.record.hold.any())
-            self.start, self.velocity = (np.where(system.known, 0.0, x) for x in lever.start)
-            self.remembered = lever.memory[0].copy()
-            self._kept = memory if len(run.parts) == 1 else None
-        self.u = plan.schedule.pull(self.u)
+        self._reached = self._begin._replace(u=np.zeros_like(run.U), tau=np.zeros_like(run.plan.tau))
 
-    def _backwards(self) -> Iterator[tuple[Part, Memory]]:
-        """The parts of the motion from the last to the first, each with its adjoint."""
-        run, (q, v) = self.run, self._slopes
+    @property
+    def _begin(self) -> Reached:
+        nothing, system = np.zeros(0), self.run.system
+        return Reached(
+            0, len(self.run.t), np.zeros((2, system.nv)), np.zeros(system.nz), nothing, nothing, nothing, held=False
+        )
+
+    def complete(self) -> Adjoint:
+        """Go through the parts of the motion that are left, from the last to the first. Ctrl-C costs the part that it meets."""
+        run = self.run
+        while self._reached.done < len(run.parts):
+            self._reached = self._added(self._reached)
+        reached = self._reached
+        self.u, self.tau = run.plan.schedule.pull(reached.u), reached.tau
+        self.tables, self.held, self.remembered = reached.tables, reached.held, reached.remembered
+        self.start, self.velocity = (np.where(run.system.known, 0.0, x) for x in reached.state)
+        return self
+
+    def _added(self, reached: Reached) -> Reached:
+        """With one part more."""
+        run, nu = self.run, self.run.system.nu
+        part, memory, after = self._part(reached)
+        lever, tau = memory.lever, reached.tau.copy()
+        n, s = lever.input.shape[:2]
+        by_step = lever.input[:, :, nu:].sum(axis=1)
+        if tau.ndim == 2:
+            np.add.at(tau, part.plan.outer_step(), by_step)
+        else:
+            tau += by_step.sum(axis=0)
+        if len(run.parts) == 1:
+            self._kept = memory
+        return after._replace(
+            u=reached.u + part.plan.stage_weights().T @ lever.input[:, :, :nu].reshape(n * s, nu), tau=tau,
+            tables=lever.tables + (reached.tables if reached.tables.size else 0.0), held=reached.held or bool(memory.record.hold.any()),
+        )  # fmt: skip
+
+    def _part(self, reached: Reached) -> tuple[Part, Memory, Reached]:
+        """The part before those that are done, its adjoint, and where that leads."""
+        run, (q, v), end = self.run, self._slopes, reached.end
+        part = run.parts[-1 - reached.done]
+        n = len(part.plan.times) - 1
+        first = end - n - 1
         if self._kept is not None:
-            yield run.parts[0], self._kept
-            return
-        end = len(q)
-        state, remembered = np.zeros((2, run.system.nv)), np.zeros(run.system.nz)
-        for part in reversed(run.parts):
-            n = len(part.plan.times) - 1
+            memory = self._kept
+        else:
             memory = Memory(run.system, run.plan.tableau, n, Sizes(adjoint=True))
             memory.take(part.recall().record, n)
-            lever, first = memory.lever, end - n - 1
+            lever = memory.lever
             lever.q[:], lever.v[:] = q[first:end], v[first:end]
-            lever.q[-1] += state[0]
-            lever.v[-1] += state[1]
-            lever.memory[-1] = remembered
+            lever.q[-1] += reached.state[0]
+            lever.v[-1] += reached.state[1]
+            lever.memory[-1] = reached.remembered
             if first > 0:  # that state is the end of the part before
                 lever.q[0] = lever.v[0] = 0.0
             memory.p[slots.MARCH_PRODUCTS] = self._products
@@ -161,9 +192,15 @@ class Adjoint:
                 raise ArithmeticError(
                     f"step {k + 1} of the motion, at t = {run.t[k]:.6g} s, has a singular tangent: there is no derivative."
                 )
-            state, remembered = lever.start.copy(), lever.memory[0].copy()
+        state, remembered = memory.lever.start.copy(), memory.lever.memory[0].copy()
+        return part, memory, reached._replace(done=reached.done + 1, end=first + 1, state=state, remembered=remembered)
+
+    def _backwards(self) -> Iterator[tuple[Part, Memory]]:
+        """The parts of the motion from the last to the first, each with its adjoint, again."""
+        reached = self._begin
+        while reached.done < len(self.run.parts):
+            part, memory, reached = self._part(reached)
             yield part, memory
-            end = first + 1
 
     def by_parameter(self, name: str, direct: Callable[[Beside], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
@@ -216,10 +253,6 @@ def by_rows(run: Rollout, u: Array) -> Array:
 def gradient(run: Rollout, cost: Any, equilibrium: Equilibrium | None = None) -> Gradient:
     """See `Rollout.gradient`."""
     judged, states = as_cost(cost), states_of(run)
-    found = judged.evaluate(states)
-    adjoint = Adjoint(run, found.gradient.q, found.gradient.v)
-
-    rest = None
     if equilibrium is not None:
         if np.abs(run.system.difference(equilibrium.q, run.plan.q) / run.system.internal.scale).max(initial=0.0) > 1e-9:
             raise ValueError("equilibrium is not where the motion starts: give the one that was its start.")
@@ -228,18 +261,34 @@ def gradient(run: Rollout, cost: Any, equilibrium: Equilibrium | None = None) ->
                 f"the start of this motion remembers ({run.system.name!r} sticks to something there), and how that moves with an equilibrium is not known: "
                 "leave equilibrium out, which holds the start and what it remembers fixed."
             )
-        rest = StaticAdjoint(run.system, equilibrium, adjoint.start)
+    found = judged.evaluate(states)
+    adjoint = Adjoint(run, found.gradient.q, found.gradient.v)
 
     def value(other: System) -> float:
         return judged.evaluate(replace(states, system=other)).value
 
-    def direct(beside: Beside) -> float:
-        return beside.slope(value) + (0.0 if rest is None else rest.replayed(beside))
+    def completed() -> Gradient:
+        adjoint.complete()
+        rest = None if equilibrium is None else StaticAdjoint(run.system, equilibrium, adjoint.start)
 
-    return Gradient(found, adjoint, lambda name: adjoint.by_parameter(name, direct), rest)
+        def direct(beside: Beside) -> float:
+            return beside.slope(value) + (0.0 if rest is None else rest.replayed(beside))
+
+        return Gradient(found, adjoint, lambda name: adjoint.by_parameter(name, direct), rest)
+
+    return _resumable(completed)
+
+
+def _resumable(complete: Callable[[], R]) -> R:
+    """What is computed; Ctrl-C leaves with `resume`, which goes on from there."""
+    try:
+        return complete()
+    except KeyboardInterrupt as stop:
+        stop.resume = lambda: _resumable(complete)  # type: ignore[attr-defined]
+        raise
 
 
 def pull(run: Rollout, slopes: Variation) -> Pulled:
     """See `Rollout.pull`."""
     adjoint = Adjoint(run, slopes.q, slopes.v)
-    return Pulled(adjoint, slopes.u, adjoint.by_parameter)
+    return _resumable(lambda: Pulled(adjoint.complete(), slopes.u, adjoint.by_parameter))

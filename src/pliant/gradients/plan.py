@@ -43,6 +43,15 @@ class Failure(NamedTuple):
     message: str
     steps: int  # that were taken
     of_step: bool  # whether the message is that of a step, whose number belongs before it
+    interrupted: bool = False  # whether it was Ctrl-C
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while steps were taken: the plan that was carried out, its record, what it began with, how many steps are done."""
+
+    def __init__(self, plan: Plan, memory: Memory, begin: Begin, done: int) -> None:
+        super().__init__()
+        self.plan, self.memory, self.begin, self.done = plan, memory, begin, done
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +145,12 @@ class Plan:
         failure = None
         for first in range(0, n, size):
             piece = replace(self, times=self.times[first : first + size + 1], q=q, v=v, z=z)
-            plan, memory, begin, failure = piece.play(begin, statistics)
+            try:
+                plan, memory, begin, failure = piece.play(begin, statistics)
+            except Interrupted as stop:
+                plan, memory, begin = stop.plan, stop.memory, stop.begin
+                text = f"interrupted at t = {plan.times[stop.done]:.6g} s; the error's `run` has the {first + stop.done} steps before it."
+                failure = Failure(text, stop.done, of_step=False, interrupted=True)
             if failure is not None:
                 plan = plan._cut(failure.steps)
             parts.append(Part(plan, begin, memory if checkpoint is None else None))
@@ -158,7 +172,10 @@ class Plan:
         begin = self._begin(memory, motion) if begin is None else begin
         now = begin
         while True:
-            status = plan._go(memory, now, done, statistics)
+            try:
+                status = plan._go(memory, now, done, statistics)
+            except KeyboardInterrupt:
+                raise Interrupted(plan, memory, begin, int(memory.p[slots.MARCH_STEPS])) from None
             if status == ARRIVED:
                 return plan, memory, begin, None
             done = int(memory.p[slots.MARCH_STEPS])

@@ -296,6 +296,10 @@ def carry_out(plan: Plan, checkpoint: int | None = None) -> Rollout:
         plan.system, ends.t, ends.q, ends.v, ends.u[:, :nu], ends.u[:, nu:], plan.U, plan.tableau.name, plan.schedule,
         subdivisions(plan, ends.t), statistics, replace(plan, times=ends.t), tuple(parts), ends.a, ends.force, ends.memory,
     )  # fmt: skip
+    if failure is not None and failure.interrupted:
+        stop = KeyboardInterrupt(failure.message)
+        stop.run = run  # type: ignore[attr-defined]
+        raise stop
     if failure is not None:
         raise RolloutError(failure.message, run)
     return run

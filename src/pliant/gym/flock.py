@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._turns import Turn, alone
 from ..control.stepper import Stepper
 from ..control.window import StepError
 from ..solve.statics import solve_statics
@@ -49,6 +50,7 @@ class Flock:
         self, task: Task, count: int, threads: int = 1, randomize: dict[str, tuple[float, float]] | None = None
     ) -> None:
         system = task.system
+        self._turn = Turn()
         self.task, self.count = task, count
         self._randomize = dict(randomize or {})
         for name in self._randomize:
@@ -71,6 +73,7 @@ class Flock:
         """The robot k as it is now."""
         return self._steppers[k].system
 
+    @alone
     def reset(self, k: int, rng: np.random.Generator) -> None:
         """Robot k at a new start of the task."""
         if self._randomize:
@@ -83,11 +86,13 @@ class Flock:
         self.q[k], self.v[k], self.u[k], self.age[k] = self._steppers[k].q, self._steppers[k].v, 0.0, 0
         self.task.begin(self, k, rng)
 
+    @alone
     def place(self, k: int, q: Array) -> None:
         """Put robot k elsewhere, at rest."""
         self._steppers[k].reset(q)
         self.q[k], self.v[k] = self._steppers[k].q, 0.0
 
+    @alone
     def step(self, U: Array, which: Truths) -> Truths:
         """Move the robots that are meant with inputs U (n, nu); which of them could not, (n,)."""
         failed = np.zeros(self.count, dtype=bool)

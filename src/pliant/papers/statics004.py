@@ -115,7 +115,7 @@ def follower(quick: bool) -> Outcome:
     def steps(system: System) -> list[Equilibrium]:
         out: list[Equilibrium] = []
         for f in np.linspace(0, 130e3, 14)[1:]:
-            out.append(solve_statics(system, {"force": f}, start=out[-1] if out else None, stable=False))
+            out.append(solve_statics(system, {"force": f}, start=out[-1] if out else None))
         return out
 
     forces = np.linspace(0, 130e3, 14)[1:]
@@ -256,7 +256,8 @@ STATICS = (
         verdict="reproduced",
         run=tip_moment,
         example="tip_moment",
-        reading="the printed diameter 2R = 0.01 m is the radius: only then do 5 N m wind the beam once around, as figure 1 shows.",
+        reading="the printed diameter 2R = 0.01 m is the radius: only then do 5 N m wind the beam once around, as figure 1 shows. The moment turns with the tip and has no potential: "
+        "at 4 and 5 N m the circle of the undamped beam is an equilibrium that flutters out of its plane (`stability`).",
         numbers=(
             Number("turns at 5 N m", 1.0, "", "equal", 0.02, shown="1 (fig. 1)"),
             Number("distance of the tip from Euler's circle", 1e-9, "m", "at most", shown="exact"),

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +23,7 @@ from .style import COLORS, pyplot, style
 __all__ = ["save_video"]
 
 _FFMPEG = (".mp4", ".m4v", ".mov", ".mkv")
+_FULL = "No space left on device"  # as ffmpeg says it
 
 
 def save_video(
@@ -80,7 +87,7 @@ def save_video(
             ax.set_aspect("equal", adjustable="box")
         ax.autoscale(False)
         canvas.artists.clear()
-        with replacing(path) as part, writer.saving(figure, str(part), dpi):
+        with replacing(path) as part, _failures(path), writer.saving(figure, str(part), dpi):
             for k, q in enumerate(motion.q):
                 draw_robot(canvas, scene, q)
                 if way is not None:
@@ -89,6 +96,25 @@ def save_video(
                 writer.grab_frame()
                 canvas.clear()
     return path
+
+
+@contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    """Errors that say what went wrong, in place of the command that failed: no room on the disk, or what ffmpeg says."""
+    try:
+        yield
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace") if isinstance(error.stderr, bytes) else str(error.stderr or "")
+        number = None
+        if _FULL in said or shutil.disk_usage(path.parent).free == 0:
+            number = errno.ENOSPC
+        elif error.returncode == -getattr(signal, "SIGXFSZ", 0):
+            number = errno.EFBIG
+        text = f"the video {str(path)!r} could not be written"
+        if number is not None:
+            raise OSError(number, f"{os.strerror(number)}: {text}; what was there is as it was") from None
+        last = "; ".join(said.strip().splitlines()[-3:]) or "it says nothing"
+        raise RuntimeError(f"{text}: ffmpeg ended with {error.returncode} ({last}).") from None
 
 
 def _writer(path: Path, fps: int) -> tuple[dict[str, Any], Any]:

@@ -27,6 +27,7 @@ from .quadratic import solve_quadratic
 __all__ = ["InverseStatics", "inverse_statics"]
 
 Array = NDArray[np.float64]
+Status = Literal["reached", "nearest", "failed", "interrupted"]
 _STALE = 1e-5  # relative gain of a step below which Gauss–Newton hands over to descent, or to the second goal
 _SMALL = 1e-9  # a step below this, relative to the range of the inputs, is none
 
@@ -41,8 +42,8 @@ class InverseStatics:
         Inputs.
     equilibrium : Equilibrium
         The robot under them.
-    status : {"reached", "nearest", "failed"}
-        Whether the targets are reached, or u is the best within bounds nearby, or it stopped before.
+    status : {"reached", "nearest", "failed", "interrupted"}
+        Whether the targets are reached, or u is the best within bounds nearby, or it stopped before, or Ctrl-C ended it.
     error : float
         Distance from the targets [m; 1 rad counts as `lever`], of all of them together.
     residual : ndarray (m,)
@@ -61,7 +62,7 @@ class InverseStatics:
 
     u: Array
     equilibrium: Equilibrium
-    status: Literal["reached", "nearest", "failed"]
+    status: Status
     error: float
     residual: Array
     effort: float
@@ -123,7 +124,8 @@ def inverse_statics(
     Returns
     -------
     InverseStatics, or a list of them for a path
-        Targets that cannot be reached are not an error: `status` is "nearest", and u is where no change within bounds comes nearer.
+        Targets that cannot be reached are not an error: `status` is "nearest", and u is where no change within bounds comes nearer. Ctrl-C ends it with the
+        best so far ("interrupted"), and a path with the points until then.
 
     Notes
     -----
@@ -177,6 +179,8 @@ def inverse_statics(
     found: list[InverseStatics] = []
     for point in path:
         found.append(_Search(options, *_stacked(system, point, options.lever), begin).solve(u))
+        if found[-1].status == "interrupted":
+            break
         if found[-1].equilibrium.success:
             begin, u = found[-1].equilibrium, found[-1].u
     return found if isinstance(targets, list) else found[0]
@@ -257,7 +261,8 @@ class _Point:
 class _Search:
     def __init__(self, options: _Options, quantity: Quantity, goal: Array, weight: Array, begin: Equilibrium) -> None:
         self.options, self.quantity, self.goal, self.weight, self.begin = options, quantity, goal, weight, begin
-        self.evaluations = 0
+        self.evaluations, self.count = 0, 0
+        self.best: _Point | None = None  # so far
         self.span = np.ones(options.system.nu)
 
     def _scale(self, S: Array) -> None:
@@ -278,6 +283,17 @@ class _Search:
         return _Point(self, rest) if rest.success else None
 
     def solve(self, u: Array) -> InverseStatics:
+        """The best inputs from u on; of what was found until then, if Ctrl-C ends it."""
+        try:
+            return self._solve(u)
+        except KeyboardInterrupt:
+            best = self.best
+            if best is None:
+                raise
+            text = f"Ctrl-C ended it after {self.evaluations} equilibria; u is the best of them"
+            return self._result(best, best.slopes()[0], self.count, "interrupted", text)
+
+    def _solve(self, u: Array) -> InverseStatics:
         here = self.at(u, self.begin)
         if here is None:
             rest = solve_statics(self.options.system, u, start=self.begin)
@@ -285,9 +301,11 @@ class _Search:
                 _Point(self, rest), None, 0, "failed", f"there is no equilibrium to start from: {rest.message}"
             )
         o, radius = self.options, 0.5
+        self.best = here
         J, S = here.slopes()
         self._scale(S)
-        for count in range(1, o.iterations + 1):  # noqa: B007
+        for count in range(1, o.iterations + 1):
+            self.count = count
             move, gain, saved = self._step(here, J, S, radius)
             small = float(np.abs(move / self.span).max(initial=0.0)) <= _SMALL
             done = here.miss <= o.tolerance
@@ -305,7 +323,7 @@ class _Search:
                 continue
             full = new.miss <= o.tolerance or 0.5 * (here.miss**2 - new.miss**2) > 0.5 * gain
             radius = min(2.0 * radius, 2.0) if full else radius
-            here = new
+            here = self.best = new
             J, S = here.slopes()
         else:
             if here.miss > o.tolerance:
@@ -350,7 +368,7 @@ class _Search:
             if new is None:
                 return 1e3 * here.miss**2, np.zeros(len(x))
             if new.miss < last[0].miss:
-                last[0] = new
+                last[0] = self.best = new
             slope = -(new.slopes()[0] * span).T @ (self.weight * new.error)
             return 0.5 * new.miss**2 / here.miss**2, slope / here.miss**2
 
@@ -369,16 +387,14 @@ class _Search:
             return self._result(best, J, count, "failed", f"descent stopped before it was done ({found.message})")
         return self._result(best, J, count, "nearest", f"the targets are out of reach, by {best.miss:.3g}")
 
-    def _result(
-        self, point: _Point, J: Array | None, count: int, status: Literal["reached", "nearest", "failed"], message: str
-    ) -> InverseStatics:
+    def _result(self, point: _Point, J: Array | None, count: int, status: Status, message: str) -> InverseStatics:
         o, names = self.options, self.options.system.input_names
         slack = 1e-9 * self.span
         held = (point.u <= o.lower + slack) | (point.u >= o.upper - slack)
         active = tuple(name for name, at in zip(names, held) if at)
         told = f"; at their bounds: {', '.join(active)}" if active and status != "reached" else ""
         warnings = list(point.rest.warnings)
-        if status == "failed":
+        if status in ("failed", "interrupted"):
             warnings.append("u is no answer: the search ended before it was done.")
         jacobian = np.zeros((len(point.residual), len(names))) if J is None else J
         return InverseStatics(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._turns import Turn, alone
 from ...analysis.least_norm import least_norm
 from ...analysis.linear import input_slopes, modes
 from ...gradients.costs.quantity import Quantity
@@ -96,6 +97,7 @@ class Servo:
         bounds: Any = None,
     ) -> None:
         needs_system("Servo", system)
+        self._turn = Turn()
         if not isinstance(start, Equilibrium) or not start.success:
             raise ValueError("Servo starts from the Equilibrium that solve_statics returns, with success.")
         self.system, self.outputs = system, Outputs("quantity", system, quantity)
@@ -135,6 +137,7 @@ class Servo:
                 self._known = found
         return self._known
 
+    @alone
     def step(self, t: float, s: Any, u: Any) -> Array:
         """The next inputs (nu,) for a measurement s (m,) under inputs u (nu,)."""
         before = np.clip(np.asarray(u, dtype=float), self.lower, self.upper)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +47,7 @@ class Solution:
     gains : ndarray (knots, nu, nx), or with nu more columns for the inputs of the knot before
     q, v : ndarray (nq,), (nv,)
         The start.
-    status : {"converged", "stalled", "iterations", "infeasible"}
+    status : {"converged", "stalled", "iterations", "infeasible", "interrupted"}
     costs, slopes : list of float
         Cost and relative projected gradient of every iteration.
     violation : float
@@ -84,6 +84,14 @@ class Policy(NamedTuple):
     gains: Array  # (knots, nu, nx)
 
 
+class _Reached(NamedTuple):
+    """The motion that an iteration began with."""
+
+    U: Array
+    start: tuple[Array, Array]
+    policy: Policy
+
+
 class Solver(Sweeps):
     """Iterations on a problem until it is solved.
 
@@ -106,6 +114,7 @@ class Solver(Sweeps):
         self.costs: list[float] = []
         self.slopes: list[float] = []
         self.scale = 0.0
+        self._reached: _Reached | None = None
 
     def solve(self, options: Options) -> Solution:
         """Iterate to the optimum, with constraints by multipliers."""
@@ -113,13 +122,18 @@ class Solver(Sweeps):
         self._options, self.scale = options, options.scale
         self.begin()
         status, rounds, worst = "converged", 0, 0.0
-        if not self.problem.constraints:
-            status = self._descend(options.tolerance)
-        else:
-            status, rounds, worst = self._rounds()
-        self._finish()
+        try:
+            if not self.problem.constraints:
+                status = self._descend(options.tolerance)
+            else:
+                status, rounds, worst = self._rounds()
+            self._finish()
+        except KeyboardInterrupt:
+            if self._reached is None:  # there is nothing to keep
+                raise
+            status, worst = "interrupted", self._go_back(self._reached)
         return Solution(
-            self.U, self.K.copy(), self.q, self.v, status, self.costs, self.slopes, worst, len(self.costs) - 1, self.rollouts, rounds,
+            self.U, self.K.copy(), self.q, self.v, status, self.costs, self.slopes, worst, max(len(self.costs) - 1, 0), self.rollouts, rounds,
             time.perf_counter() - clock, self.scale,
         )  # fmt: skip
 
@@ -139,6 +153,18 @@ class Solver(Sweeps):
                 f"the motion of the first inputs cannot be computed: step {k + 1}, from t = {self.steps.plan.times[k]:.6g} s with {self.problem.step:.3g} s, does not "
                 "converge. Use more steps for each knot (steps=2), or another guess."
             )
+
+    def _go_back(self, reached: _Reached) -> float:
+        """To the motion that the last iteration began with, in memory of its own: what it did since may be half done. Returns its violation of constraints."""
+        q, v = reached.start
+        there = replace(self.problem, q=q, v=v, free=())
+        again = Solver(there, reached.U, tolerance=TIGHT, policy=reached.policy)
+        again.cost = self.cost
+        again.begin()
+        again._finish()
+        self.steps, self.states, self.U, self.k, self.K = again.steps, again.states, again.U, again.k, again.K
+        self.q, self.v, self.value = again.q, again.v, again.value
+        return self._violation() if self.problem.constraints else 0.0
 
     def _finish(self) -> None:
         """The motion to rounding, in the memory, with the gains as they would be without damping or bounds on steps."""
@@ -175,6 +201,11 @@ class Solver(Sweeps):
             self.scale = max(self.scale, size, own) if not self.costs else max(self.scale, own)
             self.costs.append(self.value)
             self.slopes.append(size / self.scale if self.scale > 0.0 else 0.0)
+            lever = self.steps.memory.lever
+            policy = Policy(
+                *(x.copy() for x in (lever.target_q, lever.target_v, lever.target_z, self.K[:, :, : self.nx]))
+            )
+            self._reached = _Reached(self.U.copy(), (self.q.copy(), self.v.copy()), policy)
             small = self.slopes[-1] <= tolerance
             if self.slopes[-1] <= max(NEAR, tolerance) and self._tighten():
                 self.costs.pop()

@@ -66,13 +66,22 @@ def optimise_design(
         gradient = run.gradient(solver.cost)
         if not best or solver.value < best["value"]:
             best.update(value=solver.value, found=found, run=run, problem=here, values=values)
+        if found.status == "interrupted":
+            raise KeyboardInterrupt
         slopes = np.array([gradient.parameters[name] for name in names])
         return solver.value, slopes * (high - low)
 
     begin = np.array([(float(base.parameters[name]) - a) / (b - a) for name, (a, b) in parameters.items()])
-    outer = minimize(
-        judge, begin, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * len(names),
-        options={"maxiter": ROUNDS, "ftol": 1e-12, "gtol": options.tolerance * options.scale},
-    )  # fmt: skip
-    said = () if outer.success else (f"the parameters may not be the best: {outer.message}",)
+    said: tuple[str, ...] = ()
+    try:
+        outer = minimize(
+            judge, begin, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * len(names),
+            options={"maxiter": ROUNDS, "ftol": 1e-12, "gtol": options.tolerance * options.scale},
+        )  # fmt: skip
+        if not outer.success:
+            said = (f"the parameters may not be the best: {outer.message}",)
+    except KeyboardInterrupt:
+        if not best:
+            raise
+        best["found"] = replace(best["found"], status="interrupted")
     return best["problem"], best["found"], best["run"], best["values"], said

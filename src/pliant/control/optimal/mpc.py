@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._turns import Turn, alone
 from ...gradients.repeated import Repeated
 from ...gradients.rollout import plan_of
 from ...model.validate import integer, non_negative, positive, shown, vector
@@ -155,6 +156,7 @@ class MPC:
         threads: int = 1,
         _begin: bool = True,
     ) -> None:
+        self._turn = Turn()
         if not isinstance(plan, OptimalPlan):
             raise TypeError(f"plan = {shown(plan)} must be an OptimalPlan, as optimize returns.")
         if plan.problem.constraints:
@@ -174,6 +176,7 @@ class MPC:
         if _begin:
             self.reset()
 
+    @alone
     def reset(self) -> None:
         """Begin again with the plan."""
         U, policy = self._begin_with
@@ -185,12 +188,14 @@ class MPC:
         self._sent: list[tuple[float, Array]] = []
         self.failures = 0
         self.value = self._solver.value
+        self._gains = self._present_gains()
 
     @property
     def system(self) -> System:
         """The model."""
         return self.problem.system
 
+    @alone
     def control(self, t: float, state: Any) -> Array:
         """The input (nu,) for a state measured at t [s]: one real-time iteration.
 
@@ -205,19 +210,26 @@ class MPC:
             q, v = self._predicted(t, q, v)
         u = self._iterate(t + self.delay, q, v, z)
         self._sent.append((t + self.delay, u))
+        self._gains = self._present_gains()
         return u.copy()
 
     def feedback(self, state: Any) -> Array:
-        """The input (nu,) for a state between samples, by the gains of the last one: microseconds."""
-        solver, lever = self._solver, self._solver.steps.memory.lever
+        """The input (nu,) for a state between samples, by the gains of the last one: microseconds, also while another thread plans the next."""
+        u, K, target_q, target_v, target_z = self._gains
         q, v, z = _state(self.system, state)
-        x = np.zeros(solver.K.shape[2])
-        nv, nx = self.system.nv, solver.nx
-        x[:nv] = self.system.difference(lever.target_q[0], q)
-        x[nv : 2 * nv] = v - lever.target_v[0]
+        x = np.zeros(K.shape[1])
+        nv = self.system.nv
+        x[:nv] = self.system.difference(target_q, q)
+        x[nv : 2 * nv] = v - target_v
         if z is not None:
-            x[2 * nv : nx] = z - lever.target_z[0]
-        return np.clip(solver.U[0] + solver.k[0] + solver.K[0] @ x, self.problem.lower[0], self.problem.upper[0])
+            x[2 * nv : 2 * nv + len(z)] = z - target_z
+        return np.clip(u + K @ x, self.problem.lower[0], self.problem.upper[0])
+
+    def _present_gains(self) -> tuple[Array, Array, Array, Array, Array]:
+        """What feedback needs of the last sample: input, gains, and the state that they are about."""
+        solver, lever = self._solver, self._solver.steps.memory.lever
+        targets = (x[0].copy() for x in (lever.target_q, lever.target_v, lever.target_z))
+        return (solver.U[0] + solver.k[0], solver.K[0].copy(), *targets)  # type: ignore[return-value]
 
     # ------------------------------------------------------------ a sample
 
@@ -270,6 +282,7 @@ class MPC:
 
     # ------------------------------------------------------------ a closed loop
 
+    @alone
     def run(
         self,
         duration: float,

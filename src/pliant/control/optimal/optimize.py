@@ -26,6 +26,7 @@ MESSAGES = {
     "converged": "the projected gradient, or what a step could still win, is below the tolerance",
     "stalled": "no step lowers the cost any more, but the projected gradient is above the tolerance",
     "iterations": "the iterations were used up; start again from this plan, or allow more",
+    "interrupted": "Ctrl-C ended it: this is the best plan so far, from which start=plan goes on",
     "infeasible": "the constraints are not met: they may contradict each other, or the bounds of the inputs",
 }
 
@@ -99,6 +100,7 @@ def optimize(
     Returns
     -------
     OptimalPlan
+        Also if it ends early: `status` says why. Ctrl-C ends it with the best plan so far ("interrupted").
 
     Examples
     --------

@@ -40,7 +40,7 @@ class OptimalPlan:
         at their bounds are zero.
     rollout : Rollout
         The motion in the steps of the problem, to full precision; it has exact gradients.
-    status : {"converged", "stalled", "iterations", "infeasible"}
+    status : {"converged", "stalled", "iterations", "infeasible", "interrupted"}
         Whether the projected gradient is below the tolerance (and constraints are met); whether no step lowered the cost any more; whether
         iterations were used up; whether constraints are not met.
     message : str

@@ -28,7 +28,8 @@ Array = NDArray[np.float64]
 SNAP = 1e-6  # of the room between bounds: inputs as near are at them
 HISTORY = 100  # steps that the curvature of cost and equations together is learnt from
 BARRIER = 1e-3  # of the tolerance: what inputs near their bounds are pushed off by is not to be seen
-ENDS = {"Solve_Succeeded": "converged", "Solved_To_Acceptable_Level": "converged", "Maximum_Iterations_Exceeded": "iterations", "Infeasible_Problem_Detected": "infeasible"}  # fmt: skip
+INTERRUPTED = "Interrupted"
+ENDS = {INTERRUPTED: "interrupted", "Solve_Succeeded": "converged", "Solved_To_Acceptable_Level": "converged", "Maximum_Iterations_Exceeded": "iterations", "Infeasible_Problem_Detected": "infeasible"}  # fmt: skip
 
 
 class Transcription:
@@ -162,17 +163,27 @@ def transcribe(problem: Problem, U: Array, options: Options) -> tuple[Solution, 
     guess, scale = _guess(task, U)
     calls = _callbacks(casadi, task, guess)
     costs: list[float] = []
+    reached: list[Array] = []
     tolerance = max(BARRIER * options.tolerance * scale, 1e-13)
     settings = {
-        "grad_f": calls["grad_f"], "jac_g": calls["jac_g"], "iteration_callback": calls["watch"](costs),
+        "grad_f": calls["grad_f"], "jac_g": calls["jac_g"], "iteration_callback": calls["watch"](costs, reached),
         "no_nlp_grad": True, "calc_lam_p": False, "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes",
         "ipopt.tol": tolerance, "ipopt.acceptable_tol": 10.0 * tolerance, "ipopt.constr_viol_tol": min(1e-9, options.violation),
         "ipopt.max_iter": options.iterations, "ipopt.nlp_scaling_method": "none", "ipopt.hessian_approximation": "limited-memory", "ipopt.limited_memory_max_history": HISTORY, "ipopt.bound_relax_factor": 0.0, "ipopt.s_max": 1e12,
     }  # fmt: skip
     solver = casadi.nlpsol("transcription", "ipopt", calls["nlp"], settings)
-    found = solver(x0=guess, lbx=low, ubx=high, lbg=least, ubg=most)
-    said, g = str(solver.stats()["return_status"]), np.array(found["g"]).ravel()
-    x, u = task.split(np.array(found["x"]).ravel())
+    try:
+        found = solver(x0=guess, lbx=low, ubx=high, lbg=least, ubg=most)
+        said, count = str(solver.stats()["return_status"]), int(solver.stats()["iter_count"])
+        w, g = (np.array(found[name]).ravel() for name in ("x", "g"))
+        if calls["interrupted"]:
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if not reached:
+            raise
+        w, said, count = reached[-1], INTERRUPTED, len(costs) - 1
+        g = task.equations(w)
+    x, u = task.split(w)
     nv = task.system.nv
     off = float(np.maximum(0.0, np.maximum(least - g, g - most))[task.n * task.nx :].max(initial=0.0))
     there = replace(problem, q=x[0, :nv].copy(), v=x[0, nv:].copy(), constraints=(), free=())
@@ -180,7 +191,7 @@ def transcribe(problem: Problem, U: Array, options: Options) -> tuple[Solution, 
     sweep = Solver(there, _snapped(problem, u), tolerance=TIGHT)
     own = sweep.solve(replace(options, iterations=0, scale=max(options.scale, scale)))
     solution = replace(
-        own, status=ENDS.get(said, "stalled"), costs=costs or own.costs, violation=off, iterations=int(solver.stats()["iter_count"]),
+        own, status=ENDS.get(said, "stalled"), costs=costs or own.costs, violation=off, iterations=count,
         rollouts=0, seconds=time.perf_counter() - clock,
     )  # fmt: skip
     return solution, sweep.steps.rollout(), said
@@ -246,18 +257,23 @@ def _callbacks(casadi: Any, task: Transcription, w0: Array) -> dict[str, Any]:
         def eval(self, arguments: list[Any]) -> list[Any]:
             try:
                 return self.value(*(np.array(x, dtype=float).ravel() for x in arguments))
-            except ArithmeticError:  # for NaN Ipopt shortens its step
+            except (ArithmeticError, KeyboardInterrupt) as error:  # for NaN Ipopt shortens its step
+                if isinstance(error, KeyboardInterrupt):
+                    interrupted.append(True)  # which CasADi would make an error of its own
                 return [casadi.DM(sparsity, np.full(sparsity.nnz(), np.nan)) for _name, sparsity in self.results]
 
     x, p, g = ("x", dense(task.size, 1)), ("p", nothing), ("g", dense(rows, 1))
     f, one = ("f", dense(1, 1)), dense(1, 1)
 
-    def watch(costs: list[float]) -> Any:
+    interrupted: list[bool] = []
+
+    def watch(costs: list[float], reached: list[Array]) -> Any:
         given = [x, f, g, ("lam_x", dense(task.size, 1)), ("lam_g", dense(rows, 1)), ("lam_p", nothing)]
 
-        def note(_x: Array, value: Array, *_others: Array) -> list[Any]:
+        def note(x: Array, value: Array, *_others: Array) -> list[Any]:
             costs.append(float(value[0]))
-            return [0.0]
+            reached[:] = [x.copy()]
+            return [float(bool(interrupted))]  # 1 ends it
 
         kept.append(Call("watch", given, [("ret", one)], note))
         return kept[-1]
@@ -270,7 +286,7 @@ def _callbacks(casadi: Any, task: Transcription, w0: Array) -> dict[str, Any]:
         "nlp": Call("nlp", [x, p], [f, g], lambda w, _p: [task.cost(w), task.equations(w)]),
         "grad_f": Call("grad_f", [x, p], [f, ("grad_f_x", dense(task.size, 1))], lambda w, _p: [task.cost(w), task.gradient(w)]),
         "jac_g": Call("jac_g", [x, p], [g, ("jac_g_x", jacobian[0])], lambda w, _p: [task.equations(w), matrix(jacobian, task.jacobian(w))]),
-        "watch": watch, "kept": kept,
+        "watch": watch, "kept": kept, "interrupted": interrupted,
     }  # fmt: skip
 
 
