@@ -287,6 +287,6 @@ def test_sizes_that_nothing_has() -> None:
     """Found by mutations: an OverflowError of the square of an extent, and a warning about numbers of vertices."""
     with pytest.raises(ValueError, match=r"Mesh.vertices has 1e\+300, but no more than 1e\+60"):
         pl.Mesh([[0, 0, 0], [1e300, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-    with pytest.raises(ValueError, match="Mesh.faces has numbers from 0 to"):
+    with pytest.raises(ValueError, match=r"Mesh\.faces has numbers from 0 to"):
         pl.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 1e30]])
     assert len(pl.Mesh([[0, 0, 0], [1e59, 0, 0], [0, 1e59, 0]], [[0, 1, 2]]).surface.faces) == 1
