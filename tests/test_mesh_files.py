@@ -73,6 +73,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "huge.obj": ((TRIANGLE + f"f 1 2 {'9' * 30}\n").encode(), "no vertex can have"),
     "digits.obj": ((TRIANGLE + f"f 1 2 {'9' * 5000}\n").encode(), "no face"),
     "zero.obj": ((TRIANGLE + "f 0 1 2\n").encode(), "name vertices from number -1"),
+    "far.obj": ((TRIANGLE + "v 1e300 0 0\nf 1 2 4\n").encode(), "at most 1e+60"),
     "before.obj": ((TRIANGLE + "f -9 1 2\n").encode(), "name vertices from number -6"),
     "count.ply": (PLY.format(kind="ascii", extra="", count=2 * HUGE).encode() + b"0 0 0\n", "no triangles"),
     "list.ply": (PLY.format(kind="binary_little_endian", extra="", count=3).encode() + POINTS + b"\xff\xff\xff\x7f", "cannot be read as a mesh"),
@@ -92,6 +93,8 @@ FILES: dict[str, tuple[bytes, str]] = {
     "deep.gltf": (b'{"a":' * 100_000, "JSON cannot be read"),
     "list.gltf": (b"[]", "no object"),
     "odd.gltf": (gltf(nodes=[{"mesh": "x", "rotation": [0, 0, 0, 0]}]), "unit quaternion"),
+    "mesh.gltf": (gltf(nodes=[{"mesh": [0]}]), "there is no meshes"),
+    "type.gltf": (gltf(first={**ACCESSORS[0], "componentType": [1]}), "of a known type"),
     "nan.gltf": (gltf(nodes=[{"mesh": 0, "translation": [float("nan"), 0, 0]}]), "3 finite numbers"),
     "base64.gltf": (beside("data:;base64,%%%"), "buffers"),
     "up.gltf": (beside("../../../../etc/passwd"), "outside of the folder"),
@@ -278,3 +281,12 @@ def test_archives_are_not_unpacked_beyond_a_size() -> None:
         check_3mf(packed("<model/>", {"a.png": b"\0" * 10_000_000}), 1_000_000)
     with pytest.raises(ValueError, match="no document type"):
         check_3mf(packed('<!DOCTYPE a [<!ENTITY b "c">]><model/>'), 1_000_000)
+
+
+def test_sizes_that_nothing_has() -> None:
+    """Found by mutations: an OverflowError of the square of an extent, and a warning about numbers of vertices."""
+    with pytest.raises(ValueError, match=r"Mesh.vertices has 1e\+300, but no more than 1e\+60"):
+        pl.Mesh([[0, 0, 0], [1e300, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    with pytest.raises(ValueError, match=r"Mesh\.faces has numbers from 0 to"):
+        pl.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 1e30]])
+    assert len(pl.Mesh([[0, 0, 0], [1e59, 0, 0], [0, 1e59, 0]], [[0, 1, 2]]).surface.faces) == 1

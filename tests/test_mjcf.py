@@ -226,6 +226,22 @@ def test_what_changes_forces_is_read_or_told(tmp_path: Path) -> None:
         assert any(words in note for note in read.notes), words
 
 
+def test_ranges_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "one.xml"
+    path.write_text(
+        '<mujoco><compiler angle="radian"/><worldbody><body name="b"><joint name="j" range="-inf 1"/><geom size="1"/></body></worldbody>'
+        '<actuator><motor name="m" joint="j" ctrlrange="-inf inf"/></actuator></mujoco>'
+    )
+    robot = pl.load_mjcf(path)
+    assert (robot.stops["j_stop"].lower, robot.stops["j_stop"].upper, robot.motors["m"].limit) == (-np.inf, 1.0, np.inf)
+    for text in ("nan", "1e300"):
+        path.write_text(
+            f"<mujoco><worldbody><body><joint damping='{text}'/><geom size='1'/></body></worldbody></mujoco>"
+        )
+        with pytest.raises(pl.ModelFileError, match="finite numbers of at most"):
+            pl.load_mjcf(path)
+
+
 @pytest.mark.parametrize("depth", [490, 501, 100_000])
 @pytest.mark.parametrize("tag", ["body", "frame", "default", "nonsense"])
 def test_deep_nesting(depth: int, tag: str, tmp_path: Path) -> None:
@@ -256,6 +272,7 @@ def test_deep_nesting(depth: int, tag: str, tmp_path: Path) -> None:
         ),
         ("<mujoco><worldbody><body quat='0 0 0 0'><geom size='1'/></body></worldbody></mujoco>", "has no direction"),
         ("<mujoco><worldbody><body><inertial pos='0 0 0'/></body></worldbody></mujoco>", "'mass' is missing"),
+        ("<mujoco><worldbody><body><geom type='mesh'/></body></worldbody></mujoco>", "'mesh' is missing"),
         ("<mujoco><worldbody><body><frame><joint/></frame></body></worldbody></mujoco>", "a joint in a <frame>"),
         (
             "<mujoco><worldbody><body name='a'/></worldbody><equality><weld body1='b'/></equality></mujoco>",

@@ -226,3 +226,97 @@ def test_version_7_3(tmp_path: Path) -> None:
     assert found["VLinks"][0]["CS"] == "C"
     assert found["VLinks"][0]["L"] == 0.5
     assert "class" in repr(found["L"])
+
+
+# ---------------------------------------------------------------- files of strangers
+
+
+def test_packed_files_are_not_unpacked_beyond_a_size(tmp_path: Path, monkeypatch) -> None:
+    import pliant.io.matlab as matlab
+
+    monkeypatch.setattr(matlab, "_MOST", 1_000_000)
+    savemat(tmp_path / "a.mat", {"a": np.zeros(10_000)}, do_compression=True)
+    assert read_mat(tmp_path / "a.mat")["a"].shape == (1, 10_000)
+    savemat(tmp_path / "a.mat", {"a": np.zeros(1_000_000)}, do_compression=True)
+    assert (tmp_path / "a.mat").stat().st_size < 10_000
+    with pytest.raises(ValueError, match="it unpacks to more than 1000000 bytes"):
+        read_mat(tmp_path / "a.mat")
+
+
+def test_what_a_file_says_of_its_arrays(tmp_path: Path) -> None:
+    path = tmp_path / "a.mat"
+    savemat(path, {"a": np.arange(6.0).reshape(2, 3), "b": {"c": [1, 2], "d": "text"}, "e": cells(["x", np.eye(2)])})
+    whole = path.read_bytes()
+    found = read_mat(path)
+    assert (found["a"].shape, found["b"]["d"], found["e"][0]) == ((2, 3), "text", "x")
+    at = whole.index((2).to_bytes(4, "little") + (3).to_bytes(4, "little"))
+    path.write_bytes(whole[:at] + (2**30).to_bytes(4, "little") + whole[at + 4 :])
+    with pytest.raises(ValueError, match="an array says that it has 3221225472 entries"):
+        read_mat(path)
+    for k in range(130, len(whole), 7):
+        path.write_bytes(whole[:k])
+        try:  # between two variables, it is a file with fewer of them
+            assert set(read_mat(path)) < set(found), k
+        except ValueError as error:
+            assert "cannot be read as a MATLAB file" in str(error)  # noqa: PT017
+    deep: object = 1.0
+    for _ in range(200):
+        deep = cells([deep])
+    savemat(path, {"a": deep})
+    with pytest.raises(ValueError, match="nested deeper than 100 levels"):
+        read_mat(path)
+
+
+def test_hdf5_files_lead_nowhere_else(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    secret = tmp_path / "secret.h5"
+    with h5py.File(secret, "w") as file:
+        file["x"] = np.arange(3.0)
+
+    def refused(words: str, make) -> None:
+        with h5py.File(tmp_path / "a.mat", "w") as file:
+            file["fine"] = 1.0
+            make(file)
+        with pytest.raises(ValueError, match=words):
+            read_mat(tmp_path / "a.mat")
+
+    def external(file) -> None:
+        file["a"] = h5py.ExternalLink(str(secret), "/x")
+
+    def soft(file) -> None:
+        file["a"] = h5py.SoftLink("/a")
+
+    def raw(file) -> None:
+        file.create_dataset("a", (3,), dtype="f8", external=[(str(secret), 0, 24)])
+
+    def virtual(file) -> None:
+        layout = h5py.VirtualLayout((3,), dtype="f8")
+        layout[:] = h5py.VirtualSource(str(secret), "x", (3,))
+        file.create_virtual_dataset("a", layout)
+
+    def large(file) -> None:
+        file.create_dataset("a", (10**10,), dtype="f8", chunks=(1000,))
+
+    def itself(file) -> None:
+        own = file.create_dataset("a", (1,), dtype=h5py.ref_dtype)
+        own[0] = own.ref
+
+    def group(file) -> None:
+        own = file.create_group("a")
+        own["b"] = own
+
+    def empty(file) -> None:
+        file.create_dataset("a", data=np.array([10**6, 10**6], dtype="u8")).attrs["MATLAB_empty"] = 1
+
+    def text(file) -> None:
+        file["a"] = "fine"
+
+    refused("'a' is a link to another place or file", external)
+    refused("'a' is a link to another place or file", soft)
+    refused("has its data in another file", raw)
+    refused("has its data in another file", virtual)
+    refused("have more than 200000000 bytes", large)
+    refused("nested deeper than 100 levels", itself)
+    refused("nested deeper than 100 levels", group)
+    refused("says that it is empty", empty)
+    refused("of a kind that MATLAB does not write", text)

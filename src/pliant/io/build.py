@@ -124,11 +124,11 @@ class _Builder:
 
     def check_materials(self) -> None:
         """Note names of materials that are none, and those that do not exist, also of rods that are wrong otherwise."""
-        for name in self.materials:
+        for own in self.materials:
             try:
-                text("the name of a material", name)
+                text("the name of a material", own)
             except (TypeError, ValueError) as error:
-                self.place.child("materials").child(name).fail(str(error), at_key=True)
+                self.place.child("materials").child(own).fail(str(error), at_key=True)
         if "links" not in self.sections:
             return
         for _name, link in self.place.child("links").children() if self.sections["links"] else ():

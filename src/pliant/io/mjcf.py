@@ -16,7 +16,7 @@ from ..model.pose import Pose, rotate
 from ..model.reading import Folder, package_of
 from ..model.robot import Robot
 from ..model.shapes import Box, Capsule, Cylinder, Ellipsoid, Inertia, Mesh, Shape, Sphere, Visual
-from ..model.validate import shown
+from ..model.validate import LARGEST, shown
 from .source import ModelFileError
 from .urdf import ImportedRobot, UrdfJoint, add_stops, read_xml, wrong
 
@@ -94,8 +94,8 @@ def read_mjcf(
         raise wrong(path, str(error.args[0] if isinstance(error, KeyError) else error)) from None
 
 
-def _numbers(text: str | None, default: ArrayLike) -> Array:
-    """Numbers of an attribute; those that are missing at the end are the default's."""
+def _numbers(text: str | None, default: ArrayLike, *, endless: bool = False) -> Array:
+    """Numbers of an attribute; those that are missing at the end are the default's. Ends of a range may be infinite."""
     out = np.array(default, dtype=float)
     try:
         given = np.array((text or "").split(), dtype=float)
@@ -103,6 +103,8 @@ def _numbers(text: str | None, default: ArrayLike) -> Array:
         raise ValueError(f"{shown(text)} is not allowed: numbers are needed.") from None
     if len(given) > len(out):
         raise ValueError(f"{shown(text)} has {len(given)} numbers; at most {len(out)} are allowed.")
+    if not ((np.abs(given) <= LARGEST) | (endless & np.isinf(given))).all():
+        raise ValueError(f"{shown(text)} is not allowed: finite numbers of at most {LARGEST:g} are needed.")
     out[: len(given)] = given
     return out
 
@@ -362,7 +364,9 @@ class _Reader:
         bounded = limited == "true" or (
             limited == "auto" and "range" in values and self.compiler.get("autolimits", "true") == "true"
         )
-        low, high = (self.angle(x) if turning else x for x in _numbers(values.get("range"), (0, 0)).tolist())
+        low, high = (
+            self.angle(x) if turning else x for x in _numbers(values.get("range"), (0, 0), endless=True).tolist()
+        )
         ends = (low - ref, high - ref) if bounded else (None, None)
         self.joints[name] = UrdfJoint(link, kind, *ends)
         if bounded:
@@ -409,7 +413,7 @@ class _Reader:
         if kind == "ellipsoid":
             return Ellipsoid(*size.tolist()), place
         if kind == "mesh":
-            return self.mesh(values["mesh"]), place
+            return self.mesh(_needed(values, "mesh", "geom")), place
         return None
 
     def mesh(self, name: str) -> Mesh:
@@ -491,14 +495,16 @@ class _Reader:
         gear = float(_numbers(values.get("gear"), (1, 0, 0, 0, 0, 0))[0])
         options: dict[str, Any] = {}
         if "forcerange" in values:
-            options["limit"] = abs(gear) * float(np.abs(_numbers(values["forcerange"], (0, 0))).max())
+            options["limit"] = abs(gear) * float(np.abs(_numbers(values["forcerange"], (0, 0), endless=True)).max())
         if element.tag == "position":
             kp, kv = _number(values, "kp", 1), _number(values, "kv", 0)
             options |= {"control": "position", "kp": kp * gear**2, "kd": kv * gear**2}
         elif element.tag == "velocity":
             options |= {"control": "velocity", "kd": _number(values, "kv", 1) * gear**2}
         elif "ctrlrange" in values and "limit" not in options and values.get("ctrllimited", "auto") != "false":
-            options["limit"] = abs(gear) * float(np.abs(_numbers(values["ctrlrange"], (0, 0))).max())
+            options["limit"] = abs(gear) * float(np.abs(_numbers(values["ctrlrange"], (0, 0), endless=True)).max())
+        if not np.isfinite(options.get("limit", 0.0)):
+            del options["limit"]
         if gear != 1.0:
             what = f"gear · ctrl = {gear:g} · ctrl" if element.tag == "motor" else f"ctrl / gear = ctrl / {gear:g}"
             self.notes.append(f"actuator {name!r}: its input is {what}, at the joint")

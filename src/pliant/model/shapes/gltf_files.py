@@ -93,7 +93,7 @@ class _Reader:
         there = isinstance(entries, list) and isinstance(k, int) and not isinstance(k, bool) and 0 <= k < len(entries)
         if not there or not isinstance(entries[k], dict):  # type: ignore[index]
             raise ValueError(f"there is no {group}[{k!r}].")
-        return entries[k]  # type: ignore[index, no-any-return]
+        return entries[k]  # type: ignore[index]
 
     def nodes(self) -> Iterator[tuple[int, Array]]:
         """Meshes and poses of the scene's nodes."""
@@ -122,9 +122,10 @@ class _Reader:
 
     def mesh(self, k: int) -> list[Found]:
         """Triangles of the primitives of a mesh."""
+        given = self.entry("meshes", k).get("primitives", [])
         if k not in self.meshes:
-            given = self.entry("meshes", k).get("primitives", [])
-            self.meshes[k] = [self.primitive(own) for own in given if isinstance(own, dict)]
+            whole = given if isinstance(given, list) else []
+            self.meshes[k] = [self.primitive(own) for own in whole if isinstance(own, dict)]
         return self.meshes[k]
 
     def primitive(self, own: dict[str, Any]) -> Found:
@@ -150,7 +151,7 @@ class _Reader:
         """The rows of an accessor."""
         own = self.entry("accessors", k)
         columns = {"SCALAR": 1, "VEC3": 3}[kind]
-        if own.get("type") != kind or own.get("componentType") not in _TYPES or "sparse" in own:
+        if own.get("type") != kind or own.get("componentType") not in list(_TYPES) or "sparse" in own:
             raise ValueError(f"accessors[{k}] must be {kind} of a known type, and not sparse.")
         if "bufferView" not in own:
             raise ValueError(f"accessors[{k}] has no data.")

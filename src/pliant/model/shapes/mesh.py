@@ -54,12 +54,12 @@ class Mesh(Polyhedron, Shape):
         """Check the values."""
         vertices = rows_of_three("Mesh.vertices", self.vertices, "Give one row (x, y, z) in m for each vertex.")
         given = rows_of_three("Mesh.faces", self.faces, "Give one row of three numbers of vertices for each triangle.")
-        faces = given.astype(np.int64)
-        if np.any(faces != given) or faces.min() < 0 or faces.max() >= len(vertices):
+        if np.any(np.round(given) != given) or given.min() < 0 or given.max() >= len(vertices):
             raise ValueError(
                 f"Mesh.faces has numbers from {given.min():g} to {given.max():g}, but must have whole ones from 0 to {len(vertices) - 1}, "
                 "the numbers of the vertices."
             )
+        faces = given.astype(np.int64)
         rounding = validate.non_negative("Mesh.rounding", self.rounding, unit="m")
         for array in (vertices, faces):
             array.flags.writeable = False

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..reading import read_file
-from ..validate import shown
+from ..validate import LARGEST, shown
 from .gltf_files import read_gltf
 from .mesh_checks import check_3mf, check_collada
 
@@ -51,8 +51,8 @@ def read_triangles(path: Path) -> Found:
 def _check(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> None:
     if not len(faces):
         raise ValueError("it has no triangles.")
-    if not np.isfinite(vertices).all():
-        raise ValueError("it has a vertex that is not three finite numbers.")
+    if not (np.abs(vertices) <= LARGEST).all():
+        raise ValueError(f"it has a vertex that is not three finite numbers of at most {LARGEST:g}.")
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise ValueError(
             f"its faces name vertices from number {faces.min()} to {faces.max()} (counted from 0), but there are {len(vertices)}."
@@ -69,7 +69,7 @@ def _by_trimesh(data: bytes, kind: str) -> Found:
     except ImportError:
         raise ImportError(f"a {kind} file needs trimesh: pip install 'pliant[mesh]'.") from None
 
-    class NoFiles(trimesh.resolvers.Resolver):  # type: ignore[misc]
+    class NoFiles(trimesh.resolvers.Resolver):
         """Images and whatever else the file names are not opened."""
 
         def __init__(self) -> None:

@@ -76,12 +76,16 @@ class Polyhedron:
 
 
 def rows_of_three(name: str, value: Any, hint: str) -> Array:
-    """A new array (n, 3) of finite numbers; error otherwise."""
+    """A new array (n, 3) of finite numbers, none of them beyond any size; error otherwise."""
     rows = validate.reals(name, value, hint=hint)
     if rows.ndim != 2 or rows.shape[1] != 3 or not len(rows):
         raise ValueError(f"{name} has shape {rows.shape}, but must have (n, 3). {hint}")
     if not np.all(np.isfinite(rows)):
         raise ValueError(f"{name} has {rows[~np.isfinite(rows)][0]}, but must be finite. {hint}")
+    if np.abs(rows).max() > validate.LARGEST:
+        raise ValueError(
+            f"{name} has {rows.flat[np.abs(rows).argmax()]:g}, but no more than {validate.LARGEST:g} is possible. {hint}"
+        )
     return rows
 
 
