@@ -104,7 +104,7 @@ def test_jumps_of_inputs():
 def same_with_own_factors(run: pl.Rollout, frame: str, goal: tuple[float, float, float]) -> Adjoint:
     """The adjoint of a cost, after it was compared with that of the same steps one by one."""
     found = pl.Reach(frame, goal).evaluate(run.states).gradient
-    adjoint, own = Adjoint(run, found.q, found.v), Adjoint(step_by_step(run), found.q, found.v)
+    adjoint, own = (Adjoint(motion, found.q, found.v).complete() for motion in (run, step_by_step(run)))
     for one, other in ((adjoint.u, own.u), (adjoint.velocity, own.velocity), (adjoint.tables, own.tables)):
         np.testing.assert_allclose(one, other, atol=1e-10 * np.abs(other).max())
     return adjoint

@@ -8,6 +8,7 @@ import pytest
 
 import pliant as pl
 from pliant.solve.pencil import growth, outdamped
+from pliant.solve.stability import neutral_directions
 
 # ---------------------------------------------------------------- random motions
 
@@ -169,6 +170,32 @@ def test_the_motion_departs_as_the_verdict_says() -> None:
     period = 100
     early, late = off[1000 : 1000 + period].max(), off[3000 : 3000 + period].max()
     assert np.log(late / early) / 20.0 == pytest.approx(worst.real, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_coordinates_without_any_stiffness_are_neutral(seed: int) -> None:
+    """Their singular values are rounding of those of the others, and were called stiffness."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 30))
+    X, A, order = rng.standard_normal((n, n)), np.zeros((n + 3, n + 3)), rng.permutation(n + 3)
+    A[:n, :n] = X @ X.T * 10.0 ** rng.uniform(0, 6) + rng.standard_normal((n, n))
+    found = neutral_directions(A[np.ix_(order, order)])
+    assert found.shape == (n + 3, 3)
+    assert np.abs(found[order < n]).max() < 1e-9
+
+
+@pytest.mark.parametrize("turns", [pl.Spherical(), pl.Revolute("x"), pl.Free()], ids=["spherical", "revolute", "free"])
+def test_what_nothing_holds_at_all_is_neutral(turns: pl.Joint) -> None:
+    """Without any force on it, beside stiff rods with a load that has no potential."""
+    robot = pl.Robot("two", gravity=(0, 0, 0))
+    steel = pl.Material(young=2e11, poisson=0.3, density=7800, damping_time=1e-4)
+    rod = robot.add_rod("rod", length=0.2, section=pl.Circle(2e-3), material=steel, strains=pl.Strains.reissner(2))
+    robot.add_body("top", joint=turns, mass=0.1, inertia=(1e-4, 2e-4, 3e-4))
+    robot.add_wrench("push", rod.tip, force=(0, 1.0, 0), axes="body")
+    rest = pl.solve_statics(robot.compile(), {"push": 1.0})
+    assert rest.success
+    assert rest.stability == "neutral"
+    assert "'top." in rest.warnings[0]
 
 
 @pytest.mark.parametrize("potential", [True, False])

@@ -143,6 +143,11 @@ class Rollout:
         equilibrium : Equilibrium, optional
             The start, if derivatives by parameters are to include that it moves with them; otherwise it is held fixed.
 
+        Notes
+        -----
+        The KeyboardInterrupt of Ctrl-C has `resume`, a function that goes on with the parts of the motion that remain (``rollout(checkpoint=…)``)
+        and returns the gradient.
+
         Examples
         --------
         >>> import numpy as np
@@ -364,7 +369,7 @@ def rollout(
     Raises
     ------
     RolloutError
-        If a step cannot be taken; its attribute `run` has the steps before.
+        If a step cannot be taken; its attribute `run` has the steps before, as has that of the KeyboardInterrupt of Ctrl-C.
     TypeError, ValueError, KeyError
         If what is asked for is wrong or impossible.
 

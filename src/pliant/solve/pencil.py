@@ -8,7 +8,7 @@ What is near the imaginary axis, on either side, is found anew from its own eige
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ def _fastest(pencil: Pencil, *, squared: bool) -> tuple[Growth | None, bool]:
     for value in near[near.imag >= 0.0]:
         each = pencil.refined(complex(value))
         if each is None:
-            certain = False
+            certain = certain and abs(value) <= pencil.ZERO * pencil.shift()
             continue
         beyond = Pencil.CLEAR * each.noise
         turns = abs(each.value.imag) > beyond
@@ -150,13 +150,15 @@ class Pencil:
         mu = np.linalg.eigvals(C).astype(complex)
         return np.asarray(sigma + sigma / mu[mu != 0.0])
 
-    def __call__(self, x: complex) -> NDArray[np.complex128] | Array:
+    def __call__(self, x: complex) -> NDArray[Any]:
         """P(x), real for a real x."""
-        return sum(C * x**k for k, C in enumerate(self.coefficients))  # type: ignore[return-value]
+        C = self.coefficients
+        return C[0] + x * C[1] + (x * x * C[2] if self.degree == 2 else 0.0)
 
-    def _slope(self, x: complex) -> NDArray[np.complex128] | Array:
+    def _slope(self, x: complex) -> NDArray[Any]:
         """P′(x)."""
-        return sum(k * C * x ** (k - 1) for k, C in enumerate(self.coefficients) if k)  # type: ignore[return-value]
+        C = self.coefficients
+        return C[1] + 2.0 * x * C[2] if self.degree == 2 else C[1]
 
     def _about(self, sigma: float) -> list[Array]:
         """The coefficients of (λ − σ) and, of degree two, (λ − σ)²."""
@@ -179,8 +181,9 @@ class Pencil:
         n = len(self.coefficients[0])
         if value.imag == 0.0:
             value = value.real  # in real arithmetic
-        x = y = np.random.default_rng(0).standard_normal(n)
-        here, before = value, np.inf
+        x: NDArray[Any] = np.random.default_rng(0).standard_normal(n)
+        y: NDArray[Any] = x
+        here, before, noise = value, np.inf, np.inf
         for _ in range(self.ROUNDS):
             P, slope = self(here), self._slope(here)
             try:
@@ -189,10 +192,13 @@ class Pencil:
                         x, y = np.linalg.solve(P, slope @ x), np.linalg.solve(P.conj().T, slope.conj().T @ y)
                         x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
             except np.linalg.LinAlgError:
-                here = here * (1 + 1e-14) + 1e-300
+                x = np.full(n, np.nan)
+            if not (
+                np.all(np.isfinite(x)) and np.all(np.isfinite(y))
+            ):  # it is an eigenvalue to all digits: from beside it
+                x = y = np.random.default_rng(0).standard_normal(n)
+                here = here * (1 + 1e-13) + 1e-10 * self.shift()
                 continue
-            if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
-                return None
             roots = np.roots([y.conj() @ C @ x for C in reversed(self.coefficients)])
             if not len(roots):
                 return None
@@ -207,8 +213,8 @@ class Pencil:
             return None
         return Eigenvalue(complex(here), x.astype(complex), noise)
 
-    def _noise(self, value: complex, x: Complex, y: Complex) -> float:
+    def _noise(self, value: complex, x: NDArray[Any], y: NDArray[Any]) -> float:
         """How far relative errors of all entries may move an eigenvalue with these right and left vectors."""
-        size = sum(abs(value) ** k * C for k, C in enumerate(self._sizes))
-        slope = abs(y.conj() @ self._slope(value) @ x)
-        return float(self.NOISE * (np.abs(y) @ size @ np.abs(x)) / max(slope, 1e-300))
+        size = sum((abs(value) ** k * C for k, C in enumerate(self._sizes)), np.zeros_like(self._sizes[0]))
+        slope = float(np.abs(y.conj() @ self._slope(value) @ x))
+        return self.NOISE * float(np.abs(y) @ size @ np.abs(x)) / max(slope, 1e-300)

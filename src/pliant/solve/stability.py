@@ -135,7 +135,8 @@ def neutral_directions(A: Array) -> Array:
     """Directions (n, k) that a stiffness (n, n), symmetric or not, does not resist."""
     _U, singular, V = np.linalg.svd(A)
     cancels = np.sqrt(np.einsum("ki,ij,kj->k", np.abs(V), np.abs(A).T @ np.abs(A), np.abs(V)))
-    return np.asarray(V[singular <= _NEUTRAL * cancels].T, dtype=np.float64)
+    # rows and columns of zeros have singular values of rounding of the others
+    return np.asarray(V[singular <= _NEUTRAL * cancels + 1e-15 * singular.max(initial=0.0)].T, dtype=np.float64)
 
 
 def symmetric(A: Array) -> bool:

@@ -229,7 +229,7 @@ class MPC:
         """What feedback needs of the last sample: input, gains, and the state that they are about."""
         solver, lever = self._solver, self._solver.steps.memory.lever
         targets = (x[0].copy() for x in (lever.target_q, lever.target_v, lever.target_z))
-        return (solver.U[0] + solver.k[0], solver.K[0].copy(), *targets)  # type: ignore[return-value]
+        return (solver.U[0] + solver.k[0], solver.K[0].copy(), *targets)
 
     # ------------------------------------------------------------ a sample
 
