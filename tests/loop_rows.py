@@ -142,6 +142,7 @@ def main() -> None:
             assert abs(value) < np.pi + 1e-4
             assert np.all(np.isfinite(wrench))
     half_turns()
+    lost_directions()
     print(f"{worst:.1e}")
 
 
@@ -163,6 +164,20 @@ def half_turns() -> None:
                     jet = place.jet(int(KINDS[kind]), data, np.ones(18))
                     assert np.all(np.isfinite([value, *wrench, *jet])), (axis, what)
         np.testing.assert_allclose(seen[1:], seen[:1] * np.ones((4, 1)), atol=1e-9)
+
+
+def lost_directions() -> None:
+    """Exactly where a direction is lost nothing is infinite: an axis of a universal joint along the other, points at one place."""
+    quarter = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    place = Place(np.eye(3), quarter, np.zeros(3), np.zeros(3), *np.ones((2, 6)))
+    for joint in (pl.Universal("x", "y"), pl.Distance(0.3)):
+        for kind, data, what in [*joint.constraints(), *joint.coordinates()]:
+            value, wrench = place.wrench(int(KINDS[kind]), data)
+            jet = place.jet(int(KINDS[kind]), data, np.zeros(18))
+            P = np.zeros((6, 6))
+            rows.add_row_matrix(int(KINDS[kind]), data, flat(place.A), flat(place.B), (0.0,) * 3, (0.0,) * 3, 1.0, P)
+            assert np.all(np.isfinite([value, *wrench, *jet, *P.ravel()])), what
+            assert abs(jet[1] - wrench @ np.ones(6)) < 1e-6 * max(1.0, abs(jet[1])), what
 
 
 if __name__ == "__main__":

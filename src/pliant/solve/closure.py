@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.joints.constraints import UNITS
+from ..kernels.loads.loops import ROW_KIND
+from ..kernels.loads.rows import ANGLE, DISTANCE, LOG, ROW_CONSTANT, ROW_SLOPE, SWING, THREAD, TURN, TWIST
 from ..model.loops import closing_rows
 from ..system import System, needs_system
 from ..system.dynamics import acceleration
@@ -73,14 +74,29 @@ def overdriven(system: System) -> str:
 _MIDWAY = 1e-9  # rad, or parts of a groove: two ways that are equally far
 
 
+def _angles(system: System) -> NDArray[np.bool_]:
+    """Which constraints are angles."""
+    return np.isin(system.loops.row[:, ROW_KIND], (ANGLE, LOG, SWING, TWIST, TURN))
+
+
 def turning_left(system: System, values: Array) -> float:
     """The largest angle [rad] among the values of constraints."""
-    angles = [abs(e) for e, (_name, row, _motion) in zip(values, closing_rows(system.robot)) if UNITS[row[0]] == "rad"]
-    return max(angles, default=0.0)
+    angles = _angles(system)
+    return float(np.abs(values[: len(angles)][angles]).max(initial=0.0))
 
 
 def midway(system: System, values: Array) -> list[str]:
     """What was chosen where loops could be closed in two ways that are equally far: by either half of a turn, at either of two grooves."""
+    kinds, data = system.loops.row[:, ROW_KIND], system.loops.data
+    e = np.abs(values[: len(kinds)])
+    half = _angles(system) & (e > 1.8)  # of three components one is larger
+    half |= (kinds == THREAD) & (e > (1 - _MIDWAY) * np.pi * np.abs(data[:, ROW_SLOPE]))
+    half |= (kinds == DISTANCE) & (np.abs(values[: len(kinds)] + data[:, ROW_CONSTANT]) < _MIDWAY)
+    return _chosen(system, values) if np.any(half) else []
+
+
+def _chosen(system: System, values: Array) -> list[str]:
+    """The same, constraint by constraint."""
     out = []
     vectors: dict[tuple[str, str], Array] = {}  # what is left of rotations and of swings, by loop and kind
     for e, (name, (kind, data, _what), motion) in zip(values, closing_rows(system.robot)):
@@ -92,7 +108,7 @@ def midway(system: System, values: Array) -> list[str]:
             out.append(f"{name!r} started midway between two grooves; it went {-e:+.3g} m to one of them")
         elif kind == "distance" and abs(e + data[15]) < _MIDWAY:
             out.append(f"the points of {name!r} started at one place; they went apart along x of its first frame")
-        elif motion is not None and UNITS[kind] == "rad" and abs(abs(e) - np.pi) < _MIDWAY:
+        elif motion is not None and kind in ("turn", "twist") and abs(abs(e) - np.pi) < _MIDWAY:
             out.append(
                 f"{motion!r} started half a turn from where it is told to be; it turned by {-e:+.4g} rad, not the other way"
             )

@@ -135,7 +135,11 @@ def _led(
 ) -> tuple[_Way | None, list[str]]:
     """Loops closed while prescribed joints turn from where they were to where they are told to be; None where they turn little, or where that leads nowhere."""
     system = rows.system
+    if not np.any(system.known):
+        return None, []
     d = np.where(system.known, system.difference(before, q), 0.0)
+    if np.abs(d).max() <= 1.0:
+        return None, []
     turn = np.where([unit == "rad" for unit in system.dof_units], np.abs(d), 0.0)
     parts = int(np.ceil(turn.max(initial=0.0)))
     if parts <= 1:

@@ -98,7 +98,8 @@ def simulate(
         With loops and an ODE method: time T_B [s] over which a drift of the closure is damped out, 0.02 if left out.
     start : array (nq,), dict, Equilibrium, Result or State, optional
         Initial configuration; a Result is continued from its last state, a State (`Stepper.state`) from there. A dictionary places links that float by their pose and
-        sets joints, as in `System.configuration`: ``start={"body": pl.translate(0, 0, 1)}``. Neutral if left out.
+        sets joints, as in `System.configuration`: ``start={"body": pl.translate(0, 0, 1)}``. Neutral if left out. Loops that it
+        leaves open are closed first by the least change of the coordinates, with a warning.
     velocity : array (nv,), optional
         Initial velocity; zero if left out (or that of the Result).
     t0 : float, optional

@@ -76,7 +76,8 @@ def solve_statics(
         Values of prescribed joints and lengths of tendons of prescribed length, by name (functions are taken at t = 0).
         What is not given stays as it starts.
     start : array (nq,), dict, Equilibrium or Result, optional
-        Where to start; the neutral configuration if left out. A dictionary places links by name, as in `System.configuration`. Contacts that touch there stick, with what they remember of an Equilibrium or of the end of
+        Where to start; the neutral configuration if left out. A dictionary places links by name, as in `System.configuration`. Loops that are open there are closed
+        the nearer way, prescribed joints are followed from there. Contacts that touch there stick, with what they remember of an Equilibrium or of the end of
         a Result; friction grows with the displacement since. What comes to touch on the way does so without friction.
     tolerance : float
         Largest `Equilibrium.residual` (dimensionless).

@@ -567,7 +567,7 @@ class System(Core):
         return tuple(force_units(self._robot))
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Array, Array]:
-        """How far loops are from closed: e (rows,) [m for positions, rad for small tilts], and ∂e/∂q (rows, nv)."""
+        """How far loops are from closed: e (rows,) [m for positions, rad: what is left of a rotation, up to half a turn], and ∂e/∂q (rows, nv)."""
         return forces.closure(self, q, v)[:2]
 
     def closure_rates(self, q: ArrayLike, v: ArrayLike) -> Array:

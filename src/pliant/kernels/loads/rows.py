@@ -104,6 +104,12 @@ def apart(d, first):
 
 
 @routine
+def lost(k, s):
+    """What is added to k where (k, s) has no direction, which then is the first."""
+    return NEAR if (k * k + s * s).real < NEAR * NEAR else 0.0
+
+
+@routine
 def row_wrench(kind, data, A, B, d):
     """Value of a row, and its wrench (M about p_B, F) on B, in world axes. Rates that have no value give zero."""
     none = vscale(0.0, d)
@@ -124,6 +130,7 @@ def row_wrench(kind, data, A, B, d):
         a1, b1 = mv(A, get3(data, ROW_A1)), mv(B, get3(data, ROW_B1))
         a2, b2 = mv(A, get3(data, ROW_A2)), mv(B, get3(data, ROW_B2))
         k, s = vdot(a1, b1), vdot(a2, b2)
+        k = k + lost(k, s)
         value = wrapped(angle_of(k, s) - data[ROW_CONSTANT])
         f = 1.0 / (k * k + s * s)
         return value, vaxpy(f * k, vcross(b2, a2), vscale(-f * s, vcross(b1, a1))), none
@@ -242,9 +249,7 @@ def twist_parts(data, A, B):
     w, v = between(A, B)
     n = mv(A, get3(data, ROW_A1))
     y = vdot(v, n)
-    if (w * w + y * y).real < NEAR * NEAR:
-        w = NEAR + 0.0 * w
-    return w, v, n, y
+    return w + lost(w, y), v, n, y
 
 
 @routine
@@ -331,7 +336,8 @@ def row_jet(kind, data, place, pa, pb, turn, slide):
     if kind == ANGLE:
         return jshift(k, -data[ROW_CONSTANT])
     if kind == TURN:
-        angle = jangle(k, jdot(a2, turned(b2, turn)))
+        s = jdot(a2, turned(b2, turn))
+        angle = jangle(jshift(k, lost(k[0], s[0])), s)
         return jshift(angle, wrapped(angle[0] - data[ROW_CONSTANT]) - angle[0])
     if kind == HEIGHT:
         upright = jsqrt(jshift(jscale(-1.0, jmul(k, k)), 1.0))
