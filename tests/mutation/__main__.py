@@ -119,12 +119,13 @@ def main() -> int:
     }
     log = options.output / "outcomes.jsonl"
     outcomes = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    waiting: list[dict[str, object]] = []  # what is tried again, until it is
     if options.again:
         left = [one for one in outcomes if one["outcome"] != "failed" and one["room"] in names]
+        found = [again(one, sources[one["room"]]) for one in left]
+        waiting = [one for one, mutant in zip(left, found) if mutant is not None]
+        chosen = [mutant for mutant in found if mutant is not None]
         outcomes = [one for one in outcomes if one not in left]
-        chosen = [found for one in left if (found := again(one, sources[one["room"]])) is not None]
-        options.output.mkdir(parents=True, exist_ok=True)
-        log.write_text("".join(json.dumps(one) + "\n" for one in outcomes))
     else:
         chosen = list(draw(sources, options.mutants, options.seed))
     if options.show:
@@ -155,14 +156,15 @@ def main() -> int:
                 sound[key] = run(tree, [test], key[1], options.limit)[0] == "passed"
             if not sound[key]:
                 print(f"{place}: {test} fails without a mutant, too", flush=True)
+                del waiting[:1]
                 continue
         own = {
             "room": room, "path": place, "line": mutant.begin[0], "column": mutant.begin[1], "kind": mutant.kind, "old": mutant.old,
             "new": mutant.new, "outcome": outcome, "said": said, "seconds": round(seconds, 1), "diff": mutant.diff(source), "seed": options.seed,
         }  # fmt: skip
         outcomes.append(own)
-        with log.open("a") as file:
-            file.write(json.dumps(own) + "\n")
+        del waiting[:1]
+        log.write_text("".join(json.dumps(one) + "\n" for one in [*outcomes, *waiting]))
         print(f"{outcome:8} {seconds:4.0f} s  {place}:{own['line']} {mutant.kind}  {said[:100]}", flush=True)
         if outcome != "failed":
             print(own["diff"], flush=True)

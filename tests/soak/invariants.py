@@ -115,11 +115,21 @@ def equilibrium(system: pl.System, other: Twin, seed: int, tolerance: float) -> 
     away = float(np.abs(system.difference(ours.q, other.back("q", theirs.q)) / s).max())
     if away <= tolerance:
         return
-    zero = np.zeros(system.nv)  # soft directions amplify rounding: are the forces the same?
-    K = s[:, None] * system.residual_tangent(ours.q, zero, zero, ours.u, ours.tau, multipliers=ours.multipliers if system.loop_rows else None) * s  # fmt: skip
-    soft = float(np.linalg.svd(K, compute_uv=False)[-1] / np.abs(K).max())
-    need(ours.stability != "stable" or soft < 1e-7, f"the equilibrium differs by {away:.1e} (stiffness {soft:.0e}; {ours.stability})")  # fmt: skip
-    need(away < 1e-3 or ours.stability != "stable" or soft < 1e-9, f"the equilibrium is another one ({away:.1e})")
+    if ours.stability != "stable":
+        return  # one of many
+    if other.other_way:
+        again = pl.solve_statics(system, u, start=other.back("q", theirs.q))
+        stays = float(np.abs(system.difference(other.back("q", theirs.q), again.q) / s).max())
+        need(
+            again.success and stays <= tolerance, f"what the twin finds is no equilibrium: the next is {stays:.1e} away"
+        )
+        return
+    rng, near = np.random.default_rng(seed + 16), 0.0  # where rounding decides on the way, any may be found
+    for _ in range(3):
+        nudged = system.integrate(system.neutral(), 1e-13 * s * rng.normal(size=system.nv) * ~system.known)
+        found = pl.solve_statics(system, u, start=nudged)
+        near = max(near, float(np.abs(system.difference(ours.q, found.q) / s).max()) if found.success else np.inf)
+    need(away <= 30 * near, f"the equilibrium differs by {away:.1e}, and by {near:.1e} if the start is rounded")
 
 
 def steps(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
@@ -192,7 +202,21 @@ def constant_steps(system: pl.System, other: Twin, seed: int, tolerance: float) 
     s = system.internal.scale
     rows = other.back("q", runs[1].q)
     miss = float(max(np.abs(system.difference(a, b) / s).max() for a, b in zip(runs[0].q, rows)))
-    need(miss <= tolerance, f"a motion in constant steps differs by {miss:.1e}")
+    if miss <= tolerance:
+        return
+    start = 1e-13 * s * np.random.default_rng(seed + 17).normal(size=system.nv) * ~system.known
+    nudged = pl.simulate(
+        system, 0.02, u=u, motion=told(system), start=system.integrate(system.neutral(), start), step=1e-3, subdivide=True, max_wall_time=WALL
+    )  # fmt: skip
+    near = (
+        float(max(np.abs(system.difference(a, b) / s).max() for a, b in zip(runs[0].q, nudged.q)))
+        if nudged.success
+        else np.inf
+    )
+    need(
+        miss <= 30 * near,
+        f"a motion in constant steps differs by {miss:.1e}, and by {near:.1e} if the start is rounded",
+    )
 
 
 def motion(system: pl.System, other: Twin, seed: int, tolerance: float) -> None:
@@ -304,12 +328,24 @@ def time_shift(system: pl.System, seed: int) -> None:
     def over(t0: float) -> Any:
         return lambda t: u * (1.0 + 0.3 * np.sin(20.0 * (t - t0)))
 
-    times = np.linspace(0.0, 0.03, 4)
-    runs = [pl.simulate(system, 0.03, u=over(t0), t0=t0, output=times + t0, max_wall_time=WALL) for t0 in (0.0, begin)]
-    if all(run.success for run in runs):
-        s = system.internal.scale
-        miss = float(max(np.abs(system.difference(a, b) / s).max() for a, b in zip(runs[0].q, runs[1].q)))
-        need(miss <= 1e-2, f"a motion that begins {begin} s later differs by {miss:.1e}")
+    times, s = np.linspace(0.0, 0.03, 4), system.internal.scale
+
+    def go(t0: float, start: Any = None) -> pl.Result:
+        return pl.simulate(system, 0.03, u=over(t0), t0=t0, start=start, output=times + t0, max_wall_time=WALL)
+
+    def away(one: pl.Result, two: pl.Result) -> float:
+        whole = one.success and two.success
+        return float(max(np.abs(system.difference(a, b) / s).max() for a, b in zip(one.q, two.q))) if whole else np.inf
+
+    first = go(0.0)
+    miss = away(first, go(begin))
+    if 1e-3 < miss < np.inf:
+        moved = 1e-13 * s * np.random.default_rng(seed).normal(size=system.nv) * ~system.known
+        near = away(first, go(0.0, system.integrate(system.neutral(), moved)))
+        need(
+            miss <= 30 * near,
+            f"a motion that begins {begin} s later differs by {miss:.1e}, by {near:.1e} if the start is rounded",
+        )
     U = np.tile(u, (4, 1))
     try:
         one, two = (pl.rollout(system, U, step=1e-3, t0=t0) for t0 in (0.0, begin))

@@ -40,6 +40,8 @@ class Twin:
         Powers of the metre of q, v, u and generalised forces f, where it is not one.
     names : callable
         The name of a part of the first in this one.
+    other_way : bool
+        Whether solvers may go another way, and find another of several equilibria: one without a potential has no energy to go down.
     """
 
     system: pl.System
@@ -51,6 +53,7 @@ class Twin:
     turn: Array = dataclasses.field(default_factory=lambda: np.eye(3))
     powers: dict[str, Array] = dataclasses.field(default_factory=dict)
     names: Callable[[str], str] = lambda name: name
+    other_way: bool = False
 
     def factor(self, kind: str, count: int) -> Array:
         """Factors on q, v (also a), f (generalised forces), u, rows of this one."""
@@ -278,7 +281,7 @@ def with_idle_parts(system: pl.System, rng: np.random.Generator) -> Twin:
         ]
     for k in range(len(adding)):
         adding[k]()
-    return twin(system, robot)
+    return twin(system, robot, other_way=True)
 
 
 # ---------------------------------------------------------------- a turned world
