@@ -49,8 +49,8 @@ def resealed(path: Path, old: bool) -> None:
 
 
 def virtual(file: Any, folder: Path) -> None:
-    layout = h5py.VirtualLayout((11, 1))
-    layout[:] = h5py.VirtualSource(folder / "secret.h5", "q", (11, 1))
+    layout = h5py.VirtualLayout((11, 1), dtype=float)
+    layout[:] = h5py.VirtualSource(folder / "secret.h5", "q", (11, 1), dtype=float)
     file.create_virtual_dataset("q", layout)
 
 
@@ -169,7 +169,7 @@ def test_matlab_files_of_strangers(tmp_path):
         file["q"] = np.full((11, 1), 7.0)
 
     def refused(words: str, change) -> None:
-        with h5py.File(path, "w", userblock_size=512) as file:
+        with h5py.File(path, "w") as file:
             change(file)
         with pytest.raises(ValueError, match=rf"seven\.mat.* cannot be read as a MATLAB file: .*{words}"):
             read_mat(path)
@@ -198,25 +198,3 @@ def test_a_small_matlab_file_that_unpacks_to_much(tmp_path, monkeypatch):
     assert (tmp_path / "bomb.mat").stat().st_size < 10**6
     with pytest.raises(ValueError, match=r"unpacked, it takes more than the 100 MB of memory"):
         read_mat(tmp_path / "bomb.mat")
-
-
-def test_matlab_files_that_are_damaged(tmp_path):
-    """Every version, 200 files with a few bytes changed or cut: read, or refused with a clear error."""
-    from scipy.io import savemat
-
-    rng = np.random.default_rng(0)
-    for options in ({"format": "4"}, {"do_compression": False}, {"do_compression": True}):
-        data = {"a": np.arange(12.0).reshape(3, 4), "s": "text"}
-        data |= {} if "format" in options else {"c": {"x": np.eye(2), "y": ["q", 1.0]}}
-        savemat(tmp_path / "good.mat", data, **options)
-        np.testing.assert_array_equal(read_mat(tmp_path / "good.mat")["a"], data["a"])
-        content = (tmp_path / "good.mat").read_bytes()
-        for k in range(70):
-            damaged = bytearray(content)
-            for _ in range(3):
-                damaged[int(rng.integers(len(damaged)))] ^= int(rng.integers(1, 256))
-            (tmp_path / "bad.mat").write_bytes(damaged[: int(rng.integers(len(damaged)))] if k % 5 == 0 else damaged)
-            try:
-                read_mat(tmp_path / "bad.mat")
-            except ValueError as error:
-                assert "bad.mat" in str(error)  # noqa: PT017

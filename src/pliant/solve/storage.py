@@ -113,7 +113,7 @@ def load_result(path: str | os.PathLike[str], system: System, *, check: bool = T
     try:
         _check_robot(path, header, system, arrays, check)
         return _result(header, arrays, system)
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
         raise ValueError(
             f"{path} cannot be read, its header may be damaged ({type(error).__name__}: {error})."
         ) from error
@@ -198,28 +198,56 @@ def _check_robot(
             raise ValueError(f"{path} does not fit {system.name!r}: {name} has {shape}, and needs {size} columns.")
 
 
-def _read_state(found: Mapping[str, Any]) -> State:
-    memory = np.array(found["memory"]) if found.get("memory") else None
-    control = np.array(found["control"]) if found.get("control") else None
-    return State(found["t"], np.array(found["q"]), np.array(found["v"]), memory, control)
+def _read_state(found: Mapping[str, Any], system: System) -> State:
+    memory, control = (
+        np.array([_typed(x, float, int) for x in _typed(found[name], list)], dtype=float) if found.get(name) else None
+        for name in ("memory", "control")
+    )
+    return State(_typed(found["t"], float, int), *_configuration(found, system), memory, control)
+
+
+def _configuration(found: Mapping[str, Any], system: System) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coordinates and velocities of a state in the header."""
+    try:
+        q, v = np.array(found["q"], dtype=float), np.array(found["v"], dtype=float)
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+    if q.shape != (system.nq,) or v.shape != (system.nv,):
+        raise TypeError(f"a state has the shapes {q.shape} and {v.shape}")
+    return q, v
+
+
+def _typed(value: Any, *kinds: type) -> Any:
+    """A value of the header, of a type that it has to have."""
+    if type(value) not in kinds:
+        raise TypeError(f"{str(value)[:60]!r} is no {kinds[0].__name__}")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(_typed(value, str) for value in _typed(values, list))
 
 
 def _result(header: Mapping[str, Any], arrays: dict[str, Any], system: System) -> Result:
     for name in ("memory", "control"):
         arrays.setdefault(name, np.zeros((len(arrays["t"]), 0)))
-    known = {k: v for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__}
+    known = {k: _typed(v, int, float) for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__}
     final = header.get("final")
+    events = [
+        Event(_typed(e["name"], str), _typed(e["t"], float, int), *_configuration(e, system))
+        for e in _typed(header["events"], list)
+    ]
     return Result(
         system,
         **arrays,
-        success=header["success"],
-        message=header["message"],
-        events=tuple(Event(e["name"], e["t"], np.array(e["q"]), np.array(e["v"])) for e in header["events"]),
+        success=_typed(header["success"], bool),
+        message=_typed(header["message"], str),
+        events=tuple(events),
         statistics=Statistics(**known),
-        method=header["method"],
-        warnings=tuple(header.get("warnings", ())),
-        final=None if final is None else _read_state(final),
-        control_names=tuple(header.get("control_names", ())),
+        method=_typed(header["method"], str),
+        warnings=_texts(header.get("warnings", [])),
+        final=None if final is None else _read_state(final, system),
+        control_names=_texts(header.get("control_names", [])),
     )
 
 
