@@ -25,11 +25,17 @@ class Polyhedron:
     surface: Triangles
 
     @cached_property
+    def _encloses(self) -> bool:
+        """Whether it is closed, and not flat."""
+        extent = float(np.ptp(self.surface.vertices, axis=0).max())
+        return self.surface.is_closed and abs(self.surface.volume) > 1e-14 * extent**3
+
+    @cached_property
     def _moments(self) -> tuple[float, Array, Array]:
         """Volume, centre and the mean of x xᵀ about it."""
-        if not self.surface.is_closed:
+        if not self._encloses:
             raise ValueError(
-                f"{self!r} is open: it encloses no volume, so it has no density and no inertia of its own. Give the body mass and inertia, or close it."
+                f"{self!r} is {'flat' if self.surface.is_closed else 'open'}: it encloses no volume, so it has no density and no inertia of its own. Give the body mass and inertia, or close it."
             )
         middle = self.surface.vertices.mean(axis=0)
         a, b, c = (self.surface.vertices[self.surface.faces[:, k]] - middle for k in range(3))
@@ -48,7 +54,7 @@ class Polyhedron:
     @property
     def centroid(self) -> Array:
         """Centre of its volume in its own frame [m], shape (3,)."""
-        return self._moments[1] if self.surface.is_closed else np.zeros(3)
+        return self._moments[1] if self._encloses else np.zeros(3)
 
     @property
     def unit_inertia(self) -> Array:
