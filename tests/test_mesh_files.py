@@ -302,6 +302,12 @@ def test_a_closed_surface_that_is_flat_encloses_nothing() -> None:
 
 
 @pytest.mark.filterwarnings("error")
+def test_all_vertices_at_one_place() -> None:
+    with pytest.raises(ValueError, match="every triangle is only a line or a point"):
+        pl.Mesh([[1e30, 1e30, 1e30]] * 3, [[0, 1, 2]])
+
+
+@pytest.mark.filterwarnings("error")
 def test_no_number_of_a_file_is_a_warning(tmp_path: Path) -> None:
     signalling = b"\x00\x00\xa0\x7f"  # a NaN at which conversions warn
     files = {

@@ -97,8 +97,11 @@ def rows_of_three(name: str, value: Any, hint: str) -> Array:
 
 def joined(vertices: Array, faces: Indices) -> Triangles:
     """Triangles with vertices at one place as one, without those that are only a line, and without vertices that none has."""
+    low = vertices.min(axis=0)
     scale = max(float(np.ptp(vertices, axis=0).max()), 1e-300)
-    _places, first, number = np.unique(np.round(vertices / scale, 9), axis=0, return_index=True, return_inverse=True)
+    _places, first, number = np.unique(
+        np.round((vertices - low) / scale, 9), axis=0, return_index=True, return_inverse=True
+    )
     points, faces = vertices[first], number.reshape(-1)[faces]
     a, b, c = (points[faces[:, k]] for k in range(3))
     faces = faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-12 * scale**2]
