@@ -44,21 +44,20 @@ def test_mutants_of_a_urdf_file(tmp_path):
     assert set(found.values()) <= {"loaded", "refused"}, found
 
 
-MJCF = """<mujoco model="arm"><compiler angle="radian" inertiafromgeom="true" inertiagrouprange="0 3"/><option gravity="0 0 -9.8"/>
-  <default><geom density="900"/><default class="thin"><geom size="0.01"/></default></default>
-  <asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="0 2 1 0 1 3 0 3 2 1 2 3" scale="0.1 0.1 0.1"/></asset>
-  <worldbody><body name="base" pos="0 0 1"><freejoint name="root"/><inertial mass="2" pos="0 0 0" diaginertia="1 1 1"/>
-    <frame euler="0.1 0.2 0.3"><geom type="box" size="0.1 0.2 0.3"/><site name="eye" pos="0 0 0.1"/></frame>
-    <body name="upper" pos="0.1 0 0" axisangle="0 0 1 0.5"><joint name="elbow" axis="0 1 0" range="-1 1" damping="0.1" frictionloss="0.2"/>
-      <geom class="thin" type="capsule" fromto="0 0 0 0 0 -0.3"/><geom type="mesh" mesh="wedge"/>
-      <body name="lower" pos="0 0 -0.3" quat="1 0 0.1 0"><joint name="slide" type="slide" stiffness="3" springref="0.1"/><geom class="thin"/></body></body></body></worldbody>
-  <actuator><motor name="pull" joint="elbow" gear="2" ctrlrange="-1 1"/><position joint="slide" kp="3" kv="1"/></actuator>
-  <equality><joint name="tie" joint1="slide" joint2="elbow" polycoef="0 0.1 0 0 0"/></equality></mujoco>"""
+MJCF = ROOT / "tests" / "data" / "arm.xml"
 
 
 def test_mutants_of_an_mjcf_file(tmp_path):
-    assert mutate.outcome(MJCF.encode(), tmp_path, ".xml") == "loaded"
-    found = {seed: mutate.outcome(mutate.mutant(MJCF.encode(), seed)[1], tmp_path, ".xml") for seed in range(60)}
+    assert mutate.outcome(MJCF.read_bytes(), tmp_path, ".xml") == "loaded"
+    found = {seed: mutate.outcome(mutate.mutant(MJCF.read_bytes(), seed)[1], tmp_path, ".xml") for seed in range(60)}
+    assert set(found.values()) == {"loaded", "refused"}, {k: v for k, v in found.items() if len(v) > 7}
+
+
+@pytest.mark.parametrize("suffix", mutate.MESHES)
+def test_mutants_of_meshes(suffix, tmp_path):
+    whole = mutate.MESHES[suffix]
+    assert mutate.outcome(whole, tmp_path, suffix) == "loaded"
+    found = {seed: mutate.outcome(mutate.mutant(whole, seed)[1], tmp_path, suffix) for seed in range(60)}
     assert set(found.values()) == {"loaded", "refused"}, {k: v for k, v in found.items() if len(v) > 7}
 
 

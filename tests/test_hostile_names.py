@@ -459,3 +459,13 @@ def test_names_that_are_asked_for_are_shown_as_text(cases: tuple[Case, Case]) ->
         told = str(caught.value.args[0] if isinstance(caught.value, KeyError) else caught.value)
         assert all(line.isprintable() for line in told.split("\n")), k
         assert len(told) < 2000, k
+
+
+@pytest.mark.parametrize("name", ["-y %d concat:a.gif", "-i.mp4", "$(id) file:x%03d.mp4"])
+def test_names_of_videos_are_no_options(name: str, cases: tuple[Case, Case], tmp_path: Path, monkeypatch) -> None:
+    """Of the program that writes them."""
+    if name.endswith("mp4"):
+        pytest.importorskip("imageio_ffmpeg")
+    monkeypatch.chdir(tmp_path)
+    cases[0].run.save_video(name, fps=50)
+    assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -290,3 +290,31 @@ def test_sizes_that_nothing_has() -> None:
     with pytest.raises(ValueError, match=r"Mesh\.faces has numbers from 0 to"):
         pl.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 1e30]])
     assert len(pl.Mesh([[0, 0, 0], [1e59, 0, 0], [0, 1e59, 0]], [[0, 1, 2]]).surface.faces) == 1
+
+
+def test_a_closed_surface_that_is_flat_encloses_nothing() -> None:
+    """Found by mutations: its centre was not a number."""
+    flat = pl.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
+    assert flat.centroid.tolist() == [0, 0, 0]
+    for ask in (lambda: flat.volume, lambda: pl.Inertia.of(flat, density=1000.0)):
+        with pytest.raises(ValueError, match="is flat: it encloses no volume"):
+            ask()
+
+
+@pytest.mark.filterwarnings("error")
+def test_all_vertices_at_one_place() -> None:
+    with pytest.raises(ValueError, match="every triangle is only a line or a point"):
+        pl.Mesh([[1e30, 1e30, 1e30]] * 3, [[0, 1, 2]])
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_number_of_a_file_is_a_warning(tmp_path: Path) -> None:
+    signalling = b"\x00\x00\xa0\x7f"  # a NaN at which conversions warn
+    files = {
+        "a.stl": b"\0" * 80 + struct.pack("<I", 1) + signalling * 12 + b"\0\0",
+        "a.gltf": gltf(data=signalling * 9 + ORDER),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match="three finite numbers"):
+            pl.Visual(file=str(tmp_path / name))

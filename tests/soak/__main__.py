@@ -31,7 +31,9 @@ def mutated_files(count: int) -> list[str]:
         (path.read_bytes(), path.suffix) for path in sorted(Path(__file__).parents[2].glob("examples/models/*.yaml"))
     ]
     sources += [(pl.io.starter_text(name).encode(), ".yaml") for name in pl.io.STARTERS]
-    sources += [(Path(__file__).parents[1].joinpath("data", "arm7.urdf").read_bytes(), ".urdf")]
+    data = Path(__file__).parents[1] / "data"
+    sources += [((data / "arm7.urdf").read_bytes(), ".urdf"), ((data / "arm.xml").read_bytes(), ".xml")]
+    sources += [(content, suffix) for suffix, content in mutate.MESHES.items()]
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(count):

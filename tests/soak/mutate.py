@@ -9,6 +9,7 @@ A mutant of bytes may be invalid UTF-8. `outcome` says what loading it did: noth
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import warnings
@@ -206,12 +207,82 @@ def mutant(text: bytes, seed: int) -> tuple[str, bytes]:
     return " + ".join(names), text
 
 
+_BOX = [(x, y, z) for x in (0.0, 1.0) for y in (0.0, 2.0) for z in (0.0, 3.0)]
+_FACES = [
+    (0, 1, 3),
+    (0, 3, 2),
+    (4, 7, 5),
+    (4, 6, 7),
+    (0, 5, 1),
+    (0, 4, 5),
+    (2, 3, 7),
+    (2, 7, 6),
+    (0, 2, 6),
+    (0, 6, 4),
+    (1, 5, 7),
+    (1, 7, 3),
+]
+
+
+def _meshes() -> dict[str, bytes]:
+    """A box in files of several kinds."""
+    points, faces = np.array(_BOX, "<f4"), np.array(_FACES, "<u4")
+    corners = np.concatenate([np.zeros((12, 1, 3), "<f4"), points[faces]], axis=1).reshape(12, 12)
+    records = np.zeros(12, [("numbers", "<f4", 12), ("colour", "<u2")])
+    records["numbers"] = corners
+    data = points.tobytes() + faces.tobytes()
+    document = {
+        "asset": {"version": "2.0"},
+        "scenes": [{"nodes": [0]}],
+        "nodes": [
+            {"children": [1], "scale": [1, 1, 1]},
+            {"mesh": 0, "rotation": [0, 0, 0, 1], "translation": [1, 0, 0]},
+        ],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": 8, "type": "VEC3"},
+            {"bufferView": 1, "componentType": 5125, "count": 36, "type": "SCALAR"},
+        ],
+        "bufferViews": [{"buffer": 0, "byteLength": 96}, {"buffer": 0, "byteOffset": 96, "byteLength": 144}],
+        "buffers": [{"byteLength": 240, "uri": "data:;base64," + base64.b64encode(data).decode()}],
+    }
+    lines = [f"v {x} {y} {z}" for x, y, z in _BOX] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in _FACES]
+    return {
+        ".obj": "\n".join(lines).encode(),
+        ".stl": bytes(80) + (12).to_bytes(4, "little") + records.tobytes(),
+        ".gltf": json.dumps(document, indent=1).encode(),
+    }
+
+
+MESHES = _meshes()
+"""Mesh files by their ending."""
+
+
 _LOADERS: dict[str, Callable[[Path], Any]] = {
     ".urdf": lambda path: import_module("pliant").load_urdf(path),
     ".xml": lambda path: import_module("pliant").load_mjcf(path),
     ".yaml": lambda path: import_module("pliant").load_model(path).robot,
     ".json": lambda path: import_module("pliant").load_model(path).robot,
 }
+
+
+def _mesh_outcome(path: Path) -> str:
+    """Of a mesh, that is drawn and that has a shape; refused by an error that names the file."""
+    import pliant as pl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            pl.Visual(file=str(path))
+            pl.Mesh.from_file(path)
+        except (OSError, ValueError) as error:
+            told = str(error)
+            return "refused" if told.isprintable() and len(told) > 20 else f"vague: {told!r}"
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return f"{type(error).__name__}: {str(error)[:300]}"
+    return "loaded"
 
 
 def outcome(text: bytes, directory: Path, suffix: str = ".yaml") -> str:
@@ -224,6 +295,8 @@ def outcome(text: bytes, directory: Path, suffix: str = ".yaml") -> str:
 
     path = directory / f"mutant{suffix}"
     path.write_bytes(text)
+    if suffix in MESHES:
+        return _mesh_outcome(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         warnings.simplefilter("ignore", UserWarning)

@@ -146,7 +146,8 @@ def check(options: argparse.Namespace) -> int:
             raise
         found = error.problems if isinstance(error, ModelFileError) else [Problem("", str(error))]
         problems = [{"line": p.line, "column": p.column, "path": p.path, "message": p.message} for p in found]
-        say(json.dumps({"ok": False, "problems": problems}))
+        more = error.more if isinstance(error, ModelFileError) else 0
+        say(json.dumps({"ok": False, "problems": problems, "more": more}))
         return WRONG
     inputs = [
         name if unit in ("", "–") else f"{name} [{unit}]" for name, unit in zip(system.input_names, system.input_units)

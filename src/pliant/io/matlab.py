@@ -43,7 +43,7 @@ def read_mat(path: str | Path) -> dict[str, Any]:
         from scipy.io import loadmat
 
         _check_sizes(data)
-        found = loadmat(io.BytesIO(data), simplify_cells=False)
+        found = loadmat(io.BytesIO(data), simplify_cells=False)  # type: ignore[arg-type]
     except ImportError as error:
         raise ImportError(f"path = {shown(str(path))}: {error}") from None
     except Exception as error:  # readers raise whatever their parts raise

@@ -34,12 +34,13 @@ def read_triangles(path: Path) -> Found:
         )
     data = read_file(path, most=_MOST, what="mesh file")
     try:
-        if kind in (".glb", ".gltf"):
-            vertices, faces = read_gltf(path, data, _MOST)
-        elif kind in _OTHERS:
-            vertices, faces = _by_trimesh(data, kind)
-        else:
-            vertices, faces = _obj(data) if kind == ".obj" else _stl(data)
+        with np.errstate(all="ignore"):  # of numbers that are refused afterwards
+            if kind in (".glb", ".gltf"):
+                vertices, faces = read_gltf(path, data, _MOST)
+            elif kind in _OTHERS:
+                vertices, faces = _by_trimesh(data, kind)
+            else:
+                vertices, faces = _obj(data) if kind == ".obj" else _stl(data)
         _check(vertices, faces)
     except ImportError as error:
         raise ImportError(f"path = {shown(str(path))}: {error}") from None

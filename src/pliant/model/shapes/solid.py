@@ -25,11 +25,17 @@ class Polyhedron:
     surface: Triangles
 
     @cached_property
+    def _encloses(self) -> bool:
+        """Whether it is closed, and not flat."""
+        extent = float(np.ptp(self.surface.vertices, axis=0).max())
+        return self.surface.is_closed and abs(self.surface.volume) > 1e-14 * extent**3
+
+    @cached_property
     def _moments(self) -> tuple[float, Array, Array]:
         """Volume, centre and the mean of x xᵀ about it."""
-        if not self.surface.is_closed:
+        if not self._encloses:
             raise ValueError(
-                f"{self!r} is open: it encloses no volume, so it has no density and no inertia of its own. Give the body mass and inertia, or close it."
+                f"{self!r} is {'flat' if self.surface.is_closed else 'open'}: it encloses no volume, so it has no density and no inertia of its own. Give the body mass and inertia, or close it."
             )
         middle = self.surface.vertices.mean(axis=0)
         a, b, c = (self.surface.vertices[self.surface.faces[:, k]] - middle for k in range(3))
@@ -48,7 +54,7 @@ class Polyhedron:
     @property
     def centroid(self) -> Array:
         """Centre of its volume in its own frame [m], shape (3,)."""
-        return self._moments[1] if self.surface.is_closed else np.zeros(3)
+        return self._moments[1] if self._encloses else np.zeros(3)
 
     @property
     def unit_inertia(self) -> Array:
@@ -91,8 +97,11 @@ def rows_of_three(name: str, value: Any, hint: str) -> Array:
 
 def joined(vertices: Array, faces: Indices) -> Triangles:
     """Triangles with vertices at one place as one, without those that are only a line, and without vertices that none has."""
+    low = vertices.min(axis=0)
     scale = max(float(np.ptp(vertices, axis=0).max()), 1e-300)
-    _places, first, number = np.unique(np.round(vertices / scale, 9), axis=0, return_index=True, return_inverse=True)
+    _places, first, number = np.unique(
+        np.round((vertices - low) / scale, 9), axis=0, return_index=True, return_inverse=True
+    )
     points, faces = vertices[first], number.reshape(-1)[faces]
     a, b, c = (points[faces[:, k]] for k in range(3))
     faces = faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-12 * scale**2]

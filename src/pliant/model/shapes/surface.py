@@ -55,7 +55,8 @@ class Triangles:
     def is_closed(self) -> bool:
         """Whether every edge has a triangle on both sides, taking vertices at one place as one."""
         scale = max(float(np.ptp(self.vertices, axis=0).max()), 1e-300)
-        _places, number = np.unique(np.round(self.vertices / scale, 9), axis=0, return_inverse=True)
+        low = self.vertices.min(axis=0)
+        _places, number = np.unique(np.round((self.vertices - low) / scale, 9), axis=0, return_inverse=True)
         faces = number.reshape(-1)[self.faces]
         edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
         edges = edges[edges[:, 0] != edges[:, 1]]  # a triangle that shrank to a line has none on one side
