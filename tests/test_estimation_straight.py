@@ -1,5 +1,7 @@
 """Unknown parameters of estimators whose tables are straight lines: the same as robots that are compiled for every value."""
 
+import copy
+import pickle
 import sys
 import threading
 
@@ -179,3 +181,21 @@ def test_filters_in_threads_on_one_system(monkeypatch):
         np.testing.assert_array_equal(a, b)
     assert not np.array_equal(alone[0], alone[1])
     np.testing.assert_array_equal(system._model.packed.floats, before)
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
+def test_copies_go_on_as_the_original(monkeypatch, how):
+    """A filter in the middle of its work: arrays that were views of each other were not, and it went another way without a word."""
+    system = carried()
+    U, Y, (fast, _slow) = filters(monkeypatch, system, UNKNOWN["several"], count=12)
+    monkeypatch.undo()
+    for u, y in zip(U[:6], Y[:6]):
+        fast.update(u, y)
+    other = how(fast)
+    assert other.model.steps._straight.system is not fast.model.steps._straight.system
+    for u, y in zip(U[6:], Y[6:]):
+        one, two = fast.update(u, y), other.update(u, y)
+    np.testing.assert_allclose(one.q, two.q, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(one.scaled, two.scaled, rtol=1e-8, atol=1e-14)
+    for name, value in one.unknown.items():
+        assert value == pytest.approx(two.unknown[name], rel=1e-9), name

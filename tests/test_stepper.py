@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -322,3 +323,27 @@ def test_what_it_refuses(system, rest):
     assert sim.t == 0.0
     with pytest.raises(pl.StepError, match="cannot be closed"):
         pl.Stepper(loops, step=0.01)
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
+def test_copies_go_on_as_the_original(how):
+    """To the last bit, each by itself, also where motion is told step by step."""
+    robot = pl.Robot("told")
+    hub = robot.add_body("hub", joint=pl.Revolute("z"), shape=pl.Sphere(0.05), mass=0.5)
+    material = pl.Material(young=1e6, poisson=0.5, density=1000.0, viscosity=1e4)
+    rod = robot.add_rod(
+        "arm", parent=hub, length=0.4, section=pl.Circle(0.015), material=material, strains=pl.Strains(bending=2)
+    )
+    robot.add_tendon("cable", rod, z=0.012)
+    robot.add_motion("turn", hub)
+    system = robot.compile()
+    one = pl.Stepper(system, step=0.01)
+    for k in range(5):
+        one.step({"cable": 1.0}, motion={"turn": 0.02 * k})
+    other = how(one)
+    for k in range(5):
+        one.step({"cable": 2.0}, motion={"turn": 0.1 + 0.05 * k})
+    for k in range(5):
+        other.step({"cable": 2.0}, motion={"turn": 0.1 + 0.05 * k})
+    np.testing.assert_array_equal(one.q, other.q)
+    np.testing.assert_array_equal(one.v, other.v)

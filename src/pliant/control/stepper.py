@@ -122,7 +122,6 @@ class Stepper:
         self._digest = ""
         plan = self._planned(*self._given)
         self._window = Window(plan, self.length / self._substeps, self._substeps)
-        self._record = self._window.record
         self._forget()
 
     def __repr__(self) -> str:
@@ -165,52 +164,52 @@ class Stepper:
     @property
     def q(self) -> Array:
         """Coordinates (nq,)."""
-        return self._record.q[-1].copy()
+        return self._window.record.q[-1].copy()
 
     @property
     def v(self) -> Array:
         """Velocities (nv,)."""
-        return self._record.v[-1].copy()
+        return self._window.record.v[-1].copy()
 
     @property
     def a(self) -> Array:
         """Accelerations (nv,) at the last stage of the last step; zero before the first."""
-        return self._record.a[-1, -1].copy()
+        return self._window.record.a[-1, -1].copy()
 
     @property
     def u(self) -> Array:
         """Inputs (nu,) that acted last, with tensions of tendons of prescribed length."""
-        return self._record.inputs[-1, -1, : self.system.nu].copy()
+        return self._window.record.inputs[-1, -1, : self.system.nu].copy()
 
     @property
     def multipliers(self) -> Array:
         """Forces of loop joints (rows,) at the end of the last step."""
-        return self._record.force[-1, -1].copy()
+        return self._window.record.force[-1, -1].copy()
 
     def read(self, q: Array, v: Array) -> None:
         """Coordinates and velocities into arrays (nq,) and (nv,) that are there."""
-        q[:], v[:] = self._record.q[-1], self._record.v[-1]
+        q[:], v[:] = self._window.record.q[-1], self._window.record.v[-1]
 
     @property
     def state(self) -> State:
         """Time, coordinates, velocities, and what loads remember: a start for `simulate`, `rollout` and other steppers."""
-        return State(self.t, self.q, self.v, self._record.memory[-1].copy())
+        return State(self.t, self.q, self.v, self._window.record.memory[-1].copy())
 
     def pose(self, frame: FrameLike) -> Array:
         """Pose of a frame in the world, (4, 4)."""
-        return self.system.pose(frame, self._record.q[-1])
+        return self.system.pose(frame, self._window.record.q[-1])
 
     def position(self, frame: FrameLike) -> Array:
         """Position of a frame in the world [m], (3,)."""
-        return self.system.pose(frame, self._record.q[-1])[:3, 3]
+        return self.system.pose(frame, self._window.record.q[-1])[:3, 3]
 
     def twist(self, frame: FrameLike, *, reference: Reference = "body") -> Array:
         """Twist of a frame, [angular; linear] (6,), as of `System.twist`."""
-        return self.system.twist(frame, self._record.q[-1], self._record.v[-1], reference=reference)
+        return self.system.twist(frame, self._window.record.q[-1], self._window.record.v[-1], reference=reference)
 
     def jacobian(self, frame: FrameLike, *, reference: Reference = "body") -> Array:
         """Jacobian of a frame (6, nv), as of `System.jacobian`."""
-        return self.system.jacobian(frame, self._record.q[-1], reference=reference)
+        return self.system.jacobian(frame, self._window.record.q[-1], reference=reference)
 
     # ------------------------------------------------------------ steps
 
@@ -266,7 +265,7 @@ class Stepper:
             return 0.0
         if self._off is not None:
             return self._off
-        there, here = self._window.halved(), self._record.q[-1]
+        there, here = self._window.halved(), self._window.record.q[-1]
         if there is None:
             return self._worst
         size = extent(self.system)
@@ -279,7 +278,7 @@ class Stepper:
         off *= parts / (parts - 1)
         self._checked, self._off = self._checked + 1, off
         if off > self._worst:
-            self._worst, self._worst_t = off, float(self._record.t[1])
+            self._worst, self._worst_t = off, float(self._window.record.t[1])
         return off
 
     # ------------------------------------------------------------ what was done
@@ -312,7 +311,7 @@ class Stepper:
 
     def _keep(self) -> None:
         """A row for `result`; before the first, what the start is."""
-        r = self._record
+        r = self._window.record
         if not self._rows:
             begin = r.a[-1, -1], r.inputs[1, 0], r.force[-1, -1], r.memory[1]
             self._rows.append((float(r.t[1]), r.q[1].copy(), r.v[1].copy(), *(x.copy() for x in begin)))

@@ -14,6 +14,7 @@ from ..gradients.plan import PARTS, Begin, Plan
 from ..gradients.schedule import Schedule
 from ..kernels import engine, slots
 from ..kernels.slots import HOLD_ACTIVE
+from ..kernels.solve.record import Record
 from ..kernels.solve.tape import ARRIVED, FULL
 from ..solve.motion import MotionSet
 from ..solve.result import Statistics
@@ -36,6 +37,14 @@ class StepError(ArithmeticError):
     """A step could not be taken; the stepper is where it was before."""
 
 
+def _made_again(plan: Plan, inner: float, count: int, arrays: tuple[NDArray[Any], ...], counts: Any) -> Window:
+    window = Window(plan, inner, count)
+    for mine, other in zip(window.arrays, arrays):
+        mine[:] = other
+    window.counts = counts
+    return window
+
+
 class Window:
     """The record of a step of n inner steps, after that of the last inner step before it (row 0).
 
@@ -56,15 +65,25 @@ class Window:
         self.system: System = plan.system
         self.inner, self.size = inner, count
         self.memory = Memory(plan.system, plan.tableau, count + 1, tolerance=plan.tolerance).reusable()
-        self.record = self.memory.record
         self.u, self.tau = np.zeros(plan.system.nu), np.zeros(plan.system.nv)
         self._twin: Memory | None = None
         self.begin_at(plan)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as what it is made from and what it holds."""
+        arrays = tuple(x.copy() for x in self.arrays)
+        return _made_again, (self._begun, self.inner, self.size, arrays, self.counts)
+
+    @property
+    def record(self) -> Record:
+        """The record in its memory."""
+        return self.memory.record
 
     # ------------------------------------------------------------ the start
 
     def begin_at(self, plan: Plan) -> None:
         """Stand at the start of a plan."""
+        self._begun = plan
         again = self.memory.renewed(plan.system, plan.tableau, self.size + 1, tolerance=plan.tolerance)
         assert again is not None
         self.origin, self.done = float(plan.times[0]), 0

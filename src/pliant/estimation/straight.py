@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,10 @@ class Straight:
         # steps for derivatives: residuals are linear in these tables, so that any will do; as large as the values, so that no digits are lost
         self.sizes = np.where(start != 0.0, np.abs(start), 1.0)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled with a system of its own, which is compiled with the first values."""
+        return _made_again, (self.system, self.changed, self._start, self.slopes, self._now)
+
     def put(self, values: Array) -> System:
         """The system with these values."""
         if (values != self._now).any():
@@ -67,6 +72,12 @@ class Straight:
                 yield float(size)
         finally:
             self._floats[self.changed], self._now = here, values.copy()
+
+
+def _made_again(system: System, changed: NDArray[np.int64], start: Array, slopes: Array, now: Array) -> Straight:
+    out = Straight(system, changed, start, slopes)
+    out.put(now)
+    return out
 
 
 def straight(system: System, unknowns: Unknowns) -> Straight | None:

@@ -67,6 +67,11 @@ class Memory:
         self._new: tuple[Any, ...] | None = None
         self._kind = (sizes, tolerance)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as what it is made from and what it holds: its arrays are views of each other."""
+        held = tuple(x.copy() for x in self.arrays)
+        return _made_again, (self.system, self.tableau, self.steps, *self._kind, held, self._new)
+
     def reusable(self) -> Memory:
         """Itself, so that it can be `renewed` after it was used."""
         self._new = tuple(x.copy() for x in (self._plan, self._floats, self.p))
@@ -257,6 +262,22 @@ class Memory:
             getattr(self.record, name)[:n] = getattr(record, name)[first : first + n]
         for name in ("q", "v", "push", "memory"):
             getattr(self.record, name)[: n + 1] = getattr(record, name)[first : first + n + 1]
+
+
+def _made_again(
+    system: System,
+    tableau: Tableau,
+    steps: int,
+    sizes: Sizes,
+    tolerance: float,
+    held: tuple[NDArray[Any], ...],
+    new: tuple[Any, ...] | None,
+) -> Memory:
+    memory = Memory(system, tableau, steps, sizes, tolerance=tolerance)
+    for mine, other in zip(memory.arrays, held):
+        mine[:] = other
+    memory._new = new
+    return memory
 
 
 def _dimensions(name: str) -> int:
