@@ -129,7 +129,7 @@ class Adjoint:
             else:
                 self.tau += by_step.sum(axis=0)
             self.tables = lever.tables + (self.tables if self.tables.size else 0.0)
-            self.held = self.held or bool(memory.record.hold.any())
+            self.held = self.held or bool(memory.record.taut.any())
             self.start, self.velocity = (np.where(system.known, 0.0, x) for x in lever.start)
             self.remembered = lever.memory[0].copy()
             self._kept = memory if len(run.parts) == 1 else None

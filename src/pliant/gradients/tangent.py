@@ -72,9 +72,7 @@ def _memory(run: Rollout, sizes: Sizes) -> Memory:
         )
     memory = Memory(run.system, run.plan.tableau, len(run), sizes)
     memory.take(run.memory.record, len(run))
-    hold = np.zeros((memory.record.hold.shape[1], 4))
-    hold[:, slots.HOLD_ACTIVE] = memory.record.hold[0]  # for the projection of the start, which comes before all steps
-    memory.space.prepare(Given(hold=hold))
+    memory.space.prepare(Given())
     return memory
 
 
@@ -108,9 +106,8 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
             out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
         lever.dz[i] = 0.0 if direction.remembered is None else direction.remembered
     q, v = np.zeros((2, d, n + 1, system.nv))
-    held = bool(lever.size.size and (system.loop_rows or memory.record.hold.any()))
     _outside(lever, replays, 0)
-    if held:
+    if lever.size.size:
         _step(run, memory, -1)
     q[:, 0], v[:, 0] = lever.dq, lever.dv
     for k in range(n):

@@ -40,6 +40,13 @@ def hold_as(work, rec, k):
 
 
 @routine
+def taut_as(work, rec, k):
+    """Which tendons took part in the projection of state k."""
+    for j in range(work.hold.shape[0]):
+        work.hold[j, HOLD_ACTIVE] = rec.taut[k, j]
+
+
+@routine
 def restore_step(problem, tape, rec, lever, k, h):
     """The stages of step k as they were, into the tape, from their accelerations; their displacements into lever.moves."""
     work, c = problem.work, problem.c
@@ -80,7 +87,7 @@ def put_forces(problem, rho, scale):
     n = work.hold.shape[0]
     law = unpack_tendons(loads[0], loads[1]).law
     for k in range(n):
-        if work.hold[k, HOLD_ACTIVE] == 1.0:
+        if work.hold[k, HOLD_ACTIVE] > 0.0:
             u[law[k, LAW_INPUT]] = scale * rho[k]
     for k in range(work.multiplier.shape[0]):
         work.multiplier[k] = -scale * rho[n + k]
@@ -104,14 +111,14 @@ def rates_by_q(problem, q, v, rows, lever):
                 rows[k, i] -= lever.rows[SPARE_ROWS, k, i]
     held = 0
     for k in range(n):
-        held += work.hold[k, HOLD_ACTIVE] == 1.0
+        held += work.hold[k, HOLD_ACTIVE] > 0.0
     if held > 0:
         rho = lever.vectors[11]
         for k in range(m):
             rho[k] = 0.0
         stiffness_of(problem, q, rho, 0.0, lever.other[:1])
         for k in range(n):
-            if work.hold[k, HOLD_ACTIVE] != 1.0:
+            if not work.hold[k, HOLD_ACTIVE] > 0.0:
                 continue
             rho[k] = 1.0
             stiffness_of(problem, q, rho, 1.0, lever.other[1:2])

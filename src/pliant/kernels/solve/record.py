@@ -26,8 +26,10 @@ class Record(NamedTuple):
     force: F3  # (n, s, loop rows) forces of loops
     memory: F2  # (n + 1, internal variables) what loads remember at the states; first as given
     kept: F3  # (n, s, internal variables) and at the stages
-    hold: F2  # (n, tendons) which tendons were held, see `slots`
-    push: F3  # (n + 1, 2, m) multipliers of the projections of each state: of coordinates, of velocities
+    hold: F2  # (n, tendons) which tendons were held in the steps, see `slots`
+    taut: F2  # (n + 1, tendons) and in the projections of the states
+    impact: F1  # (n + 1,) 1 where velocities were projected as in a plastic impact
+    push: F3  # (n + 1, 2, m) multipliers of the projections of each state: of coordinates, of velocities (of an impact: its impulses)
     begin_q: F1  # (nq,) the start as it was given, before its projection: coordinates,
     begin_v: F1  # (nv,) velocities
 
