@@ -21,6 +21,7 @@ from .costs.states import States, Variation
 from .memory import Memory, Sizes
 from .parameters import ParameterGradient, derivative
 from .remembered import known_memory
+from .starting import Starting
 from .statics import StaticAdjoint
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class Adjoint:
         self.u, self.tau = np.zeros_like(run.U), np.zeros_like(plan.tau)
         self.tables: Array = np.zeros(0)
         self.held = False
+        self._starting = Starting(plan)
+        self._owed = np.zeros(len(self._starting.rows))  # derivatives by what these constraints follow
         self._kept: Memory | None = None
         for part, memory in self._backwards():
             lever = memory.lever
@@ -130,9 +133,11 @@ class Adjoint:
                 self.tau += by_step.sum(axis=0)
             self.tables = lever.tables + (self.tables if self.tables.size else 0.0)
             self.held = self.held or bool(memory.record.taut.any())
+            self._owed += lever.value.sum(axis=0)[self._starting.rows]
             self.start, self.velocity = (np.where(system.known, 0.0, x) for x in lever.start)
             self.remembered = lever.memory[0].copy()
             self._kept = memory if len(run.parts) == 1 else None
+        self.start = self.start + self._owed @ self._starting.slopes
         self.u = plan.schedule.pull(self.u)
 
     def _backwards(self) -> Iterator[tuple[Part, Memory]]:
@@ -166,7 +171,12 @@ class Adjoint:
 
     def by_parameter(self, name: str, direct: Callable[[System], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
-        return derivative(self.run.system, name, self.tables, self._known, self.replayed, direct)
+        beside = self._beside(direct) if self._starting.rows else direct
+        return derivative(self.run.system, name, self.tables, self._known, self.replayed, beside)
+
+    def _beside(self, direct: Callable[[System], float] | None) -> Callable[[System], float]:
+        """With what constraints follow that stay as they start."""
+        return lambda other: float(self._owed @ self._starting.values(other)) + (0.0 if direct is None else direct(other))
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:

@@ -104,6 +104,11 @@ class Plan:
         middle = 0.5 * (self.times[:-1] + self.times[1:])
         return np.clip(np.searchsorted(self.outer, middle) - 1, 0, len(self.outer) - 2)
 
+    def told(self) -> MotionSet:
+        """The prescribed motion."""
+        known = self.motion
+        return known if isinstance(known, MotionSet) else MotionSet(self.system, known, self.q, float(self.times[0]))
+
     # ------------------------------------------------------------ running
 
     def fill(self, memory: Memory) -> MotionSet:
@@ -114,8 +119,7 @@ class Plan:
         record.inputs[:, :, :nu] = (self.stage_weights() @ self.schedule.coefficients(self.U)).reshape(n, s, nu)
         record.inputs[:, :, nu:] = self._tau_at(self.outer_step())[:, None]
         record.begin_q[:], record.begin_v[:], record.memory[0] = self.q, self.v, self.z
-        known = self.motion
-        motion = known if isinstance(known, MotionSet) else MotionSet(system, known, self.q, float(self.times[0]))
+        motion = self.told()
         motion.joints_at(float(self.times[0]), record.begin_q, record.begin_v, np.zeros(system.nv))
         if motion.active:
             times, _ends = self.stage_times()

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
+from ..kernels.solve.record import Lever
 from ..system import Given, System
 from .costs.states import Variation
 from .memory import Memory, Sizes
 from .parameters import neighbours
 from .remembered import known_memory
+from .starting import Starting
 
 if TYPE_CHECKING:
     from .rollout import Rollout
@@ -96,7 +98,8 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
     memory = _memory(run, Sizes(directions=d))
     lever = memory.lever
     stages, rows = plan.stage_weights(), plan.row_weights()
-    changes, replays = [], []
+    changes, replays, starting = [], [], Starting(plan)
+    follows = np.zeros((d, lever.size.size))  # changes of what constraints follow that stay as they start
     for i, direction in enumerate(directions):
         U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
         coefficients = plan.schedule.coefficients(U)
@@ -105,8 +108,12 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
         for out, given in ((lever.dq, direction.start), (lever.dv, direction.velocity)):
             out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
         lever.dz[i] = 0.0 if direction.remembered is None else direction.remembered
+        follows[i, starting.rows] = starting.slopes @ lever.dq[i]
+        for name, change in (direction.parameters or {}).items() if starting.rows else ():
+            for other, weight in zip(*beside(name)):
+                follows[i, starting.rows] += change * weight * starting.values(other)
     q, v = np.zeros((2, d, n + 1, system.nv))
-    _outside(lever, replays, 0)
+    _outside(lever, replays, follows, 0)
     if lever.size.size:
         _step(run, memory, -1)
     q[:, 0], v[:, 0] = lever.dq, lever.dv
@@ -118,7 +125,7 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
                 lever.du[i, :, nu:] = -replay.r[k]
                 lever.de[i] = replay.e[k]
                 lever.dkept[i] = replay.kept[k]
-        _outside(lever, replays, k + 1)
+        _outside(lever, replays, follows, k + 1)
         _step(run, memory, k)
         q[:, k + 1], v[:, k + 1] = lever.dq, lever.dv
     found: list[Variation] = []
@@ -128,11 +135,14 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
     return found
 
 
-def _outside(lever: object, replays: list[_Replayed | None], k: int) -> None:
-    """What parameters do to the projection of state k."""
+def _outside(lever: Lever, replays: list[_Replayed | None], follows: Array, k: int) -> None:
+    """What parameters, and what constraints follow, do to the projection of state k."""
     for i, replay in enumerate(replays):
         if replay is not None:
-            lever.dclose[i], lever.dmove[i] = replay.close[k], replay.direct[k]  # type: ignore[attr-defined]
+            lever.dclose[i], lever.dmove[i] = replay.close[k], replay.direct[k]
+        else:
+            lever.dclose[i] = 0.0
+        lever.dclose[i, 0] -= follows[i]
 
 
 def maps(run: Rollout) -> tuple[Array, Array]:

@@ -172,6 +172,7 @@ class MotionSet:
         self.joints: list[tuple[_Track, Any, Any]] = []
         self.tendons: list[tuple[_Track, int]] = []
         self.rows: list[tuple[_Track, list[int]]] = []
+        self.starting: list[int] = []  # constraints (tendons, then rows of loops) whose values are those of the start
         if motion is not None and not isinstance(motion, Mapping):
             names = ", ".join(map(repr, system.told)) or "none in this robot"
             raise TypeError(f"motion = {motion!r} must be a dictionary by the name of what is prescribed ({names}).")
@@ -188,11 +189,14 @@ class MotionSet:
             start = (
                 system.tendon_lengths(q)[0][k : k + 1] if name not in given or _rate_only(given[name]) else np.zeros(1)
             )
+            self.starting += [k] if name not in given or _rate_only(given[name]) else []
             value = given.pop(name, None)
             track = _Track(name, _as_motion(start if value is None else value), 1, None, start, t0)
             self.tendons.append((track, k))
         for name, rows in system.told_rows.items():
             start = system.closure(q)[0][rows]
+            if name not in given or _rate_only(given[name]):
+                self.starting += [len(system.tendons.law) + row for row in rows]
             value = given.pop(name, None)
             track = _Track(name, _as_motion(start if value is None else value), len(rows), None, start, t0)
             self.rows.append((track, rows))

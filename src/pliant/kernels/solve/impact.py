@@ -137,6 +137,8 @@ def impact_back(here, tape, rec, lever, k, i, lq, lv, y, z):
     put_forces(here, rec.push[k, 1], 0.0)
     add_inertia(here, rec.q[k], w, y, -1.0, lever.tables, lq)
     add_inertia(here, rec.q[k], work.zero, y, 1.0, lever.tables, lq)
+    for j in range(here.u.shape[0] if k > 0 else 0):
+        here.u[j] = rec.inputs[k - 1, i, j]  # tensions were taken away
     return True
 
 
