@@ -65,34 +65,47 @@ class Held(NamedTuple):
     slack: set[int]
 
 
-def complementary(B: Array, c: Array, free: NDArray[np.bool_], small: float = 0.0) -> Array:
-    """x with ``c − B x ≤ 0``, ``x ≥ 0`` and one of both zero in every row; ``c = B x`` in rows that are `free`. B may be singular, then some x are zero.
+class Pivoted(NamedTuple):
+    """The solution of a complementarity problem: x (n,), and the rows that hold."""
 
-    By principal pivoting: of all rows that are wrong at once, from some rounds on of the first of them alone, which comes to an end for positive definite B.
+    x: Array
+    holds: NDArray[np.bool_]
+
+
+def complementary(B: Array, c: Array, free: NDArray[np.bool_], small: float = 0.0) -> Pivoted:
+    """x with ``c − B x ≤ 0``, ``x ≥ 0`` and one of both zero in every row; ``c = B x`` in rows that are `free`.
+
+    B may be singular: of rows that say the same, the one that asks for most has an x. By principal pivoting: of all rows that are wrong at once, from some
+    rounds on of the first of them alone, which comes to an end for positive definite B.
     """
     n = len(c)
     active = free | (c > small)
+    tolerated = max(small, 1e-11 * np.abs(c).max(initial=0.0))
+    first = np.argsort(-np.where(free, np.inf, c / np.sqrt(np.maximum(np.diag(B), 1e-300))), kind="stable")
     x = np.zeros(n)
     for round_ in range(4 * n + 2**n):
         x[:] = 0.0
-        rows = np.flatnonzero(active)
+        rows = first[active[first]]
         rows = rows[_kept(B[np.ix_(rows, rows)])]
         x[rows] = np.linalg.solve(B[np.ix_(rows, rows)], c[rows])
-        wrong = ~free & np.where(active, x < 0.0, c - B @ x > max(small, 1e-12 * np.abs(c).max(initial=0.0)))
+        left = c - B @ x
+        wrong = ~free & np.where(active, x < 0.0, left > tolerated)
         if not wrong.any():
             break
         if round_ > 2 * n:
             wrong[np.flatnonzero(wrong)[0] + 1 :] = False
         active = active ^ wrong
-    return x
+    return Pivoted(x, free | (x > 0.0) | (active & (np.abs(left) <= tolerated)))
 
 
 def _kept(B: Array) -> NDArray[np.bool_]:
     """Rows of a square matrix that are independent of those before them."""
     kept = np.zeros(len(B), dtype=bool)
+    size = np.sqrt(np.maximum(np.abs(np.diag(B)), 1e-300))
     for k in range(len(B)):
         tried = np.append(np.flatnonzero(kept), k)
-        kept[k] = np.linalg.matrix_rank(B[np.ix_(tried, tried)], rtol=1e-10) == len(tried)
+        part = B[np.ix_(tried, tried)] / size[tried] / size[tried, None]
+        kept[k] = np.linalg.matrix_rank(part, tol=1e-9) == len(tried)
     return kept
 
 
@@ -125,14 +138,17 @@ class _Rows:
         return np.concatenate([touching, np.ones(len(self.system.loop_rows), dtype=bool)])
 
 
-def reach(system: System, motion: MotionSet, t: float, q: Array, v: Array) -> Reached:
-    """The state with lengths and rates of tendons as they are told, moved as `kernels.solve.settle` moves it; which of them are slack."""
+def reach(system: System, motion: MotionSet, t: float, q: Array, v: Array, *, within: bool = False) -> Reached:
+    """The state with lengths and rates of tendons as they are told, moved as `kernels.solve.settle` moves it; which of them are slack.
+
+    `within` a motion, where a step has ended beyond the instant at which a cable became taut, coordinates move as the impulses would have moved them.
+    """
     if not motion.tendons:
         return Reached(q, v, {}, "")
     rows = _Rows(system, motion, t)
     before, _rates, _G = rows(q)
     n = len(rows.numbers)
-    q, touching = _placed(rows, q, before)
+    q, touching = _placed(rows, q, before, within)
     _gap, rates, G = rows(q, v)
     size = np.abs(rows.rate) + np.linalg.norm(free_rows(system, G[:n]), axis=1) * np.linalg.norm(v / system.internal.scale)
     still = STILL * size.max(initial=0.0)
@@ -145,34 +161,32 @@ def reach(system: System, motion: MotionSet, t: float, q: Array, v: Array) -> Re
     return Reached(q, v, kind, _said(rows, before[:n], rates[:n], np.array([kind[k] for k in rows.numbers]), struck, still))
 
 
-def _placed(rows: _Rows, q: Array, before: Array) -> tuple[Array, Array]:
+def _placed(rows: _Rows, q: Array, before: Array, within: bool) -> tuple[Array, Array]:
     """Coordinates with no cable too long, nearest in natural sizes, and which of them touch (n,)."""
-    n, start = len(rows.numbers), q
-    touching = rows.pushes | (before[:n] >= -TOUCHING * rows.length)
-    seen: set[bytes] = set()
-    while True:
-        seen.add(touching.tobytes())
-        some = rows.some(touching)
-        q, push = _closed(rows, start, some)
-        beyond, _rates, _G = rows(q)
-        pushed = np.zeros(n, dtype=bool)
-        pushed[touching] = push[: int(touching.sum())] > 0.0
-        slack = touching & ~rows.pushes & pushed & (before[:n] < TOUCHING * rows.length)
-        long = ~touching & (beyond[:n] > TOUCHING * rows.length)
-        wanted = (touching & ~slack) | long
-        if np.array_equal(wanted, touching) or wanted.tobytes() in seen:
-            return q, touching
-        touching = wanted
+    system, n, start = rows.system, len(rows.numbers), q
+    touches = TOUCHING * rows.length
+    some = rows.some(rows.pushes | (before[:n] > touches))
+    if np.any(np.abs(before[some]) > 1e-13):
+        G = rows(q)[2] * np.where(system.known, 0.0, system.internal.scale)
+        free = rows.some(rows.pushes)
+        some = complementary(G @ G.T, before, free, float(touches.min(initial=np.inf))).holds
+        for _ in range(n + 1):
+            q, _push = _closed(rows, start, some, within)
+            long = np.append(rows(q)[0][:n] > touches, np.zeros(len(some) - n, dtype=bool)) & ~some
+            if not long.any():
+                break
+            some = some | long
+    return q, rows.pushes | (rows(q)[0][:n] >= -touches)
 
 
-def _closed(rows: _Rows, q: Array, some: Array) -> tuple[Array, Array]:
-    """q ⊕ W Gᵀ μ with the values of some rows met, G before, and μ; unchanged where they are met already."""
+def _closed(rows: _Rows, q: Array, some: Array, within: bool) -> tuple[Array, Array]:
+    """q ⊕ W Gᵀ μ with the values of some rows met, G before, and μ; unchanged where they are met already. W is M⁻¹ `within` a motion."""
     system = rows.system
     values, _rates, G = rows(q)
     push = np.zeros(int(some.sum()))
     if not np.any(np.abs(values[some]) > 1e-13):
         return q, push
-    D = G[some] * np.where(system.known, 0.0, system.internal.scale**2)
+    D = _velocities(system, q, G[some]).T if within else G[some] * np.where(system.known, 0.0, system.internal.scale**2)
     kept = independent(free_rows(system, G[some]))
     gap, best = np.inf, (q, push.copy())
     for _ in range(ROUNDS):
@@ -205,12 +219,18 @@ def _struck(
     c = rates[some]
     if not np.any(np.where(one_sided, c > 0.0, c != 0.0)):
         return v, struck
-    free = ~system.known
-    X = np.zeros((system.nv, len(some)))
-    X[free] = np.linalg.solve(system.mass_matrix(q)[np.ix_(free, free)], G[some][:, free].T)
-    impulse = complementary(G[some] @ X, c, ~one_sided)
+    X = _velocities(system, q, G[some])
+    impulse = complementary(G[some] @ X, c, ~one_sided).x
     struck[some[some < n]] = impulse[some < n] != 0.0
     return v - X @ impulse, struck
+
+
+def _velocities(system: System, q: Array, G: Array) -> Array:
+    """M⁻¹Gᵀ (nv, rows)."""
+    free = ~system.known
+    X = np.zeros((system.nv, len(G)))
+    X[free] = np.linalg.solve(system.mass_matrix(q)[np.ix_(free, free)], G[:, free].T)
+    return X
 
 
 def _said(rows: _Rows, off: Array, rates: Array, kind: Array, struck: Array, still: float) -> str:
@@ -249,15 +269,10 @@ def tensions_at(
     if numbers:
         beyond, response = _beyond(system, motion, t, q, v, u, numbers, lambda u: found(u)[0])
         free = np.array([motion.pushes[k] for k in numbers], dtype=bool)
-        kept = independent(free_rows(system, system.tendon_lengths(q)[1][numbers]))
-        T = np.zeros(len(numbers))
-        T[kept] = complementary(response[np.ix_(kept, kept)], beyond[kept], free[kept])
-        left = beyond - response @ T
-        small = 1e-9 * np.abs(beyond).max()
+        T, holds = complementary(response, beyond, free)
         for i, k in enumerate(numbers):
             tensions[index[k]] = u[index[k]] = float(T[i])
-            if not (free[i] or T[i] > 0.0 or (not kept[i] and abs(left[i]) <= small)):
-                slack.add(k)
+        slack |= {k for k, own in zip(numbers, holds) if not own}
     return Held(*found(u), tensions, slack)
 
 

@@ -74,7 +74,7 @@ class Lever(NamedTuple):
     size: F1  # (m,) scale of each row; 0 for those that do not count
     keep: F1  # (5,) of factors that are kept from stage to stage, see `transposed`
     chart: F3  # (5 × manifold joints, 6, 6) see `chart`
-    rows: F3  # (5, m, nv) G and H at a stage, or G and W Gᵀ before a projection, G and H behind it; scratch
+    rows: F3  # (5, m, nv) G, H and forces at a stage, or G and W Gᵀ before a projection, G and H behind it; scratch
     columns: F2  # (nu, nv) derivatives of the generalised forces by the inputs
     vectors: F2  # (12, nv + m) scratch
     moves: F2  # (s, nv) displacements of the stages
@@ -105,5 +105,5 @@ class Lever(NamedTuple):
 unpack_record = unpacker(Record, len(Tape._fields) + len(Program._fields))
 unpack_lever = unpacker(Lever, len(Tape._fields) + len(Program._fields) + len(Record._fields))
 # rows of `Lever.rows`
-STAGE_G, STAGE_H = np.int64(0), np.int64(1)
+STAGE_G, STAGE_H, STAGE_PULL = np.int64(0), np.int64(1), np.int64(2)
 BEFORE_G, BEFORE_D, AFTER_G, AFTER_H, SPARE_ROWS = (np.int64(k) for k in range(5))

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..._jit import routine
 from ..algebra.manifold import integrate
-from ..loads.tendons import T_LENGTH, T_RATE
+from ..groups import unpack_tendons
+from ..loads.tendons import LAW_INPUT, T_LENGTH, T_RATE
 from ..loads.together import loop_closure, loop_values, tendon_lengths
 from ..recursion.composite import BESIDE, put_jacobians
 from ..recursion.forward import forward
@@ -154,16 +155,26 @@ def solve_weighed(work, level, rank, x):
 
 
 @routine
-def cables_push(work, G, X, push, worst):
-    """Whether impulses push cables, which are slack behind the impact then: they take no part in it any more."""
-    found = False
+def pulled_by(problem, tape, k):
+    """The impulse of the tension of tendon k in the step whose end is struck."""
+    s = tape.a.shape[0]
+    h, j, sum_ = tape.times[s - 1] - tape.times[0], unpack_tendons(problem.loads[0], problem.loads[1]).law[k, LAW_INPUT], 0.0
+    for i in range(1, s):
+        sum_ += h * tape.tableau[s - 1, i] * tape.inputs[i, j]
+    return sum_
+
+
+@routine
+def cables_push(problem, tape, G, X, push, worst):
+    """Whether impulses push cables more than these have pulled in the step; they are slack behind the impact then, and take no part in it any more."""
+    work, found = problem.work, False
     for k in range(work.hold.shape[0]):
         hold = work.hold[k]
         if work.schur[G.shape[0], k] > 0.0 and hold[HOLD_ACTIVE] == 1.0 and hold[HOLD_PUSHES] == 0.0:
             effect = 0.0
             for i in range(G.shape[1]):
                 effect += G[k, i] * X[k, i]
-            if push[k] * effect > ROUNDING * worst:
+            if (push[k] - pulled_by(problem, tape, k)) * effect > ROUNDING * worst:
                 hold[HOLD_ACTIVE] = 2.0
                 found = True
     return found
@@ -192,7 +203,7 @@ def strike(problem, tape, factors, q, v, rows, push, first):
         for k in range(G.shape[0]):
             push[k] = -misfit(work, k, RATES)
         solve_weighed(work, RATES, rank, push)
-        if first or not cables_push(work, G, X, push, worst):
+        if first or not cables_push(problem, tape, G, X, push, worst):
             break
     for i in range(v.shape[0]):
         change[i] = 0.0

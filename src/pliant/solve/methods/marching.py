@@ -283,7 +283,7 @@ class Marching(Integrator):
         t, q, v = self.t, tape.q[0].copy(), tape.v[0].copy()
         motion, hold = self.motion, np.zeros((len(system.tendons.law), 4))
         motion.joints_at(t, q, v, np.zeros(system.nv))
-        q, v, kind, _said = reach(system, motion, t, q, v)
+        q, v, kind, _said = reach(system, motion, t, q, v, within=t > self.problem.t)
         self._switch(t, q, v)
         u, tau = self.drive(t, q, v, 1, self.control)
         a, self.multipliers, self.tensions, slack = tensions_at(system, motion, t, q, v, u, tau, kind, self.memory)
@@ -398,6 +398,9 @@ class Marching(Integrator):
         if status == kernel_tape.SWITCHED:
             self.statistics.switches += 1
             self._restart()
+            if self.problem.steps.constant is not None:  # which ended somewhere beyond the instant of the switch
+                self._taken = Steps(*(np.concatenate([x[:-1], y]) for x, y in zip(self._taken, self.row())))
+                self._taken.smooth[-2] = 0.0
             if self._parts is not None and self.t >= self._parts[1]:
                 self._rejoin()
             return self._chatters()
