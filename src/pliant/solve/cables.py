@@ -21,6 +21,7 @@ from .motion import MotionSet
 __all__ = ["Held", "Reached", "complementary", "reach", "tensions_at"]
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 TOUCHING = 1e-9  # of its length: how much shorter a cable may be that is not slack
 STILL = 1e-7  # of the rates that are there: how much slower one may get longer than its cable and still touch
 SAID = 1e-7  # of a length, or of the robot's per second: what is moved by more is said
@@ -69,10 +70,10 @@ class Pivoted(NamedTuple):
     """The solution of a complementarity problem: x (n,), and the rows that hold."""
 
     x: Array
-    holds: NDArray[np.bool_]
+    holds: Flags
 
 
-def complementary(B: Array, c: Array, free: NDArray[np.bool_], small: float = 0.0) -> Pivoted:
+def complementary(B: Array, c: Array, free: Flags, small: float = 0.0) -> Pivoted:
     """x with ``c − B x ≤ 0``, ``x ≥ 0`` and one of both zero in every row; ``c = B x`` in rows that are `free`.
 
     B may be singular: of rows that say the same, the one that asks for most has an x. By principal pivoting: of all rows that are wrong at once, from some
@@ -98,7 +99,7 @@ def complementary(B: Array, c: Array, free: NDArray[np.bool_], small: float = 0.
     return Pivoted(x, free | (x > 0.0) | (active & (np.abs(left) <= tolerated)))
 
 
-def _kept(B: Array) -> NDArray[np.bool_]:
+def _kept(B: Array) -> Flags:
     """Rows of a square matrix that are independent of those before them."""
     kept = np.zeros(len(B), dtype=bool)
     size = np.sqrt(np.maximum(np.abs(np.diag(B)), 1e-300))
@@ -133,7 +134,7 @@ class _Rows:
         rate = J[self.numbers] @ v - self.rate
         return beyond, np.concatenate([rate, rates[:, 0]]), G
 
-    def some(self, touching: Array) -> Array:
+    def some(self, touching: Flags) -> Flags:
         """Rows that take part: some of the tendons, all of the loops."""
         return np.concatenate([touching, np.ones(len(self.system.loop_rows), dtype=bool)])
 
@@ -161,7 +162,7 @@ def reach(system: System, motion: MotionSet, t: float, q: Array, v: Array, *, wi
     return Reached(q, v, kind, _said(rows, before[:n], rates[:n], np.array([kind[k] for k in rows.numbers]), struck, still))
 
 
-def _placed(rows: _Rows, q: Array, before: Array, within: bool) -> tuple[Array, Array]:
+def _placed(rows: _Rows, q: Array, before: Array, within: bool) -> tuple[Array, Flags]:
     """Coordinates with no cable too long, nearest in natural sizes, and which of them touch (n,)."""
     system, n, start = rows.system, len(rows.numbers), q
     touches = TOUCHING * rows.length
@@ -179,7 +180,7 @@ def _placed(rows: _Rows, q: Array, before: Array, within: bool) -> tuple[Array, 
     return q, rows.pushes | (rows(q)[0][:n] >= -touches)
 
 
-def _closed(rows: _Rows, q: Array, some: Array, within: bool) -> tuple[Array, Array]:
+def _closed(rows: _Rows, q: Array, some: Flags, within: bool) -> tuple[Array, Array]:
     """q ⊕ W Gᵀ μ with the values of some rows met, G before, and μ; unchanged where they are met already. W is M⁻¹ `within` a motion."""
     system = rows.system
     values, _rates, G = rows(q)
@@ -209,8 +210,8 @@ def _closed(rows: _Rows, q: Array, some: Array, within: bool) -> tuple[Array, Ar
 
 
 def _struck(
-    rows: _Rows, q: Array, v: Array, rates: Array, G: Array, touching: Array, still: float
-) -> tuple[Array, Array]:
+    rows: _Rows, q: Array, v: Array, rates: Array, G: Array, touching: Flags, still: float
+) -> tuple[Array, Flags]:
     """Velocities behind a plastic impact of cables that touch and get longer faster than they are told, and which of them took part (n,)."""
     system, n = rows.system, len(rows.numbers)
     struck = np.zeros(n, dtype=bool)
@@ -233,7 +234,7 @@ def _velocities(system: System, q: Array, G: Array) -> Array:
     return X
 
 
-def _said(rows: _Rows, off: Array, rates: Array, kind: Array, struck: Array, still: float) -> str:
+def _said(rows: _Rows, off: Array, rates: Array, kind: Array, struck: Flags, still: float) -> str:
     """A sentence for what was moved; empty if nothing was."""
     parts = []
     size = np.abs(rows.length).max(initial=0.0)

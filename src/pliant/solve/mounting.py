@@ -83,11 +83,11 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
     pulls = [name for name in system.held_tendons if not tendons[name].push]
     slack: set[str] = set()
     work, load_steps, tried = 0, 0, 0
-    first: Equilibrium
+    first: Equilibrium | None = None
     while True:
         found = _mount(_Rows(system, moved, options, slack), q, u, tau, options)
         work, load_steps, tried = work + found.iterations, max(load_steps, found.load_steps), tried + 1
-        first = found if tried == 1 else first
+        first = first or found
         if not found.success and tried == 1 and pulls:  # they may not be able to push as far: what holds without them
             wrong = set(pulls)
         elif not found.success:

@@ -450,10 +450,10 @@ class Lines:
                 total += stop - begin
             node.append([first, len(point), *head, *(a for a, _b in runs), *(b for _a, b in runs), *places])
             strain.append(reference)
-        for row, ways in self.corners.items():
+        for place, ways in self.corners.items():
             for side, way in zip((WRAP_IN, WRAP_OUT), ways):
                 index = int(tangents[way.index]) if way.kind == TANGENT_OF else way.index
-                wrap[row, side : side + 3] = way.kind, index, way.step
+                wrap[place, side : side + 3] = way.kind, index, way.step
         widest = max((len(row) for row in [*self.turn, *self.segment_turn]), default=0)
         turn = [np.pad(row, (0, widest - len(row))) for row in [*self.turn, *self.segment_turn]]
         return Tendons(
