@@ -176,7 +176,9 @@ class Adjoint:
 
     def _beside(self, direct: Callable[[System], float] | None) -> Callable[[System], float]:
         """With what constraints follow that stay as they start."""
-        return lambda other: float(self._owed @ self._starting.values(other)) + (0.0 if direct is None else direct(other))
+        return lambda other: (
+            float(self._owed @ self._starting.values(other)) + (0.0 if direct is None else direct(other))
+        )
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:

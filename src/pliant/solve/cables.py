@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 TOUCHING = 1e-9  # of its length: how much shorter a cable may be that is not slack
 STILL = 1e-7  # of the rates that are there: how much slower one may get longer than its cable and still touch
-SAID = 1e-7  # of a length, or of the robot's per second: what is moved by more is said
+SAID = 1e-6  # of a length, or of the robot's per second: what is moved by more is said
 SLACK, HOLDS, LEAVES = -1.0, 1.0, 2.0  # `kernels.slots`, column HOLD_ACTIVE
 ROUNDS = 30
 
@@ -151,7 +151,9 @@ def reach(system: System, motion: MotionSet, t: float, q: Array, v: Array, *, wi
     n = len(rows.numbers)
     q, touching = _placed(rows, q, before, within)
     _gap, rates, G = rows(q, v)
-    size = np.abs(rows.rate) + np.linalg.norm(free_rows(system, G[:n]), axis=1) * np.linalg.norm(v / system.internal.scale)
+    size = np.abs(rows.rate) + np.linalg.norm(free_rows(system, G[:n]), axis=1) * np.linalg.norm(
+        v / system.internal.scale
+    )
     still = STILL * size.max(initial=0.0)
     v, struck = _struck(rows, q, v, rates, G, touching, still)
     after = rows(q, v)[1]
@@ -159,7 +161,9 @@ def reach(system: System, motion: MotionSet, t: float, q: Array, v: Array, *, wi
     for i, k in enumerate(rows.numbers):
         holds = rows.pushes[i] or (touching[i] and (struck[i] or after[i] >= -still))
         kind[k] = HOLDS if holds else LEAVES if touching[i] else SLACK
-    return Reached(q, v, kind, _said(rows, before[:n], rates[:n], np.array([kind[k] for k in rows.numbers]), struck, still))
+    return Reached(
+        q, v, kind, _said(rows, before[:n], rates[:n], np.array([kind[k] for k in rows.numbers]), struck, still)
+    )
 
 
 def _placed(rows: _Rows, q: Array, before: Array, within: bool) -> tuple[Array, Flags]:
@@ -200,8 +204,10 @@ def _closed(rows: _Rows, q: Array, some: Flags, within: bool) -> tuple[Array, Ar
         if gap < 1e-14:
             break
         push[kept] -= np.linalg.solve(G[some][kept] @ D[kept].T, values[some][kept])
-    if gap > 1e-9:
-        i = int(np.argmax(np.abs(values[: len(rows.numbers)])))
+    values = rows(best[0])[0]
+    if np.abs(values[some]).max() > 1e-9:
+        n = len(rows.numbers)
+        i = int(np.argmax(np.where(some[:n], np.abs(values[:n]), -1.0)))
         raise ValueError(
             f"the start cannot be moved to where tendon {rows.names[i]!r} has the length that it is told, {rows.length[i]:.6g} m: it stays "
             f"{abs(values[i]):.3g} m off. Start from solve_statics(system, motion=...), or tell a length nearer to {rows.length[i] + rows(q)[0][i]:.6g} m, which it has."
@@ -241,7 +247,9 @@ def _said(rows: _Rows, off: Array, rates: Array, kind: Array, struck: Flags, sti
     for i, name in enumerate(rows.names):
         told = []
         if kind[i] != SLACK and abs(off[i]) > SAID * abs(rows.length[i]):
-            told.append(f"{abs(off[i]):.3g} m too {'long' if off[i] > 0 else 'short'} for the {rows.length[i]:.6g} m that it is told")
+            told.append(
+                f"{abs(off[i]):.3g} m too {'long' if off[i] > 0 else 'short'} for the {rows.length[i]:.6g} m that it is told"
+            )
         if struck[i] and abs(rates[i]) > max(SAID * size, still):
             told.append(f"got longer by {rates[i] + rows.rate[i]:.3g} m/s instead of {rows.rate[i]:.3g} m/s")
         if told:

@@ -96,7 +96,11 @@ def mount(system: System, q: Array, u: Array, tau: Array, options: MountOptions,
         else:
             ell = system.tendon_lengths(found.q)[0]
             pushes = {name for name in pulls if found.u[system.input_names.index(name)] < 0.0}
-            long = {name for name in slack if ell[system.held_tendons[name]] > lengths[system.held_tendons[name]] * (1 + 1e-9)}
+            long = {
+                name
+                for name in slack
+                if ell[system.held_tendons[name]] > lengths[system.held_tendons[name]] * (1 + 1e-9)
+            }
             wrong = pushes | long
         if not wrong:
             break

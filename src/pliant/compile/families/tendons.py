@@ -216,6 +216,14 @@ class _Way:
     index: int  # of its straight stretch, or of its tangent
     step: int
     turn: Array  # (3, 3) from the section, forwards, to the frame of the step
+    rest: Array | None = None  # (3,) of a tangent, in the frame of its step, if the rod is as it was made
+
+
+def _goes_on(before: _Way | None, behind: _Way | None) -> bool:
+    """Whether one rod goes on where the other ends, so that only jumps of their strains turn the tendon there, as within a rod."""
+    if before is None or behind is None or before.rest is None or behind.rest is None:
+        return False
+    return before.step == behind.step and bool(np.linalg.norm(before.rest - behind.rest) < 1e-6)
 
 
 class Lines:
@@ -275,7 +283,9 @@ class Lines:
                 constant += self.join(name, k, last, begin, total)
             if isinstance(piece, Along):
                 if place > 0:
-                    total = self.corner(tendon, way, self.tangent(k, tendon, piece, first=True), total, rows)
+                    behind = self.tangent(k, tendon, piece, first=True)
+                    if not _goes_on(way, behind):
+                        total = self.corner(tendon, way, behind, total, rows)
                 total = self.along(k, tendon, piece, self.pieces[name, place], total, rows)
             if place + 1 < len(tendon.path):
                 last = self.end_of(piece, first=False)
@@ -341,16 +351,23 @@ class Lines:
         at = np.array([inside])
         d, slope = piece.offsets(at)
         node = (piece.rod, inside)
-        self.entries.setdefault(node, []).append((k, np.concatenate([[0.0], d[0], slope[0] / rod.length]), -2 - self.tangents))
+        self.entries.setdefault(node, []).append(
+            (k, np.concatenate([[0.0], d[0], slope[0] / rod.length]), -2 - self.tangents)
+        )
         if node not in self.nodes:
             values, reference = rod.strains.evaluate(at)[0], rod.reference(at)[0]
             ends = np.searchsorted(rod.strains.components, np.arange(7)).tolist()
             head = [self.places.strain_q(link), self.places.strain_v(link)]
             self.nodes[node] = (head, tuple(pairwise(ends)), reference, values, np.zeros_like(values))
         self.tangents += 1
-        return _Way(TANGENT_OF, self.tangents - 1, anchor.step, np.sign(piece.end - piece.start) * anchor.offset.rotation)
+        turn = np.sign(piece.end - piece.start) * anchor.offset.rotation
+        reference = rod.reference(at)[0]
+        straight = turn @ (reference[3:] + np.cross(reference[:3], d[0]) + slope[0] / rod.length)
+        return _Way(TANGENT_OF, self.tangents - 1, anchor.step, turn, straight / np.linalg.norm(straight))
 
-    def corner(self, tendon: Tendon, before: _Way | None, behind: _Way | None, total: Array, rows: list[Array]) -> Array:
+    def corner(
+        self, tendon: Tendon, before: _Way | None, behind: _Way | None, total: Array, rows: list[Array]
+    ) -> Array:
         """A corner of a tendon with friction; returns the weights of the turning angle behind it."""
         if tendon.friction == 0.0 or before is None or behind is None:
             return total

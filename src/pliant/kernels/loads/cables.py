@@ -12,7 +12,16 @@ import numpy as np
 from ..._jit import routine
 from ..algebra.dual import dadd, daxpy, dscale, get3, get6, get9, mtv, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
 from ..layout import F2, MESSAGE_BARE, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, RE, YES
-from .law import add_cross_terms, add_projection, clear_laws, pair_columns, point_at, subtract_pair, subtract_wrench, velocity_at
+from .law import (
+    add_cross_terms,
+    add_projection,
+    clear_laws,
+    pair_columns,
+    point_at,
+    subtract_pair,
+    subtract_wrench,
+    velocity_at,
+)
 from .tendons import (
     L_NODE,
     L_TENDON,

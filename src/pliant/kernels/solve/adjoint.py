@@ -235,7 +235,9 @@ def adjoint(problem, tape, rec, lever, factors, p):
         hold_as(work, rec, k)
         if projected:
             g, known, impact = tape.tableau[s - 1, s - 1] * h, NO, rec.impact[k + 1] != 0.0
-            if held and together and g > 0.0 and not impact and not serves(lever, g):  # its rows are those of the projection, too
+            if (
+                held and together and g > 0.0 and not impact and not serves(lever, g)
+            ):  # its rows are those of the projection, too
                 recall(work, tape, s - 1, h)
                 if not linearise(problem, tape, rec, lever, factors, k, s - 1, g, held, YES):
                     return SINGULAR

@@ -82,9 +82,7 @@ def linearise_impact(here, tape, rec, lever, k, i):
     stiffness_of(here, rec.q[k], rec.push[k, 1], 1.0, plane)
     put_forces(here, rec.push[k, 1], 0.0)
     work.message[MESSAGE_BARE] = 1.0
-    residual_tangent(
-        t, work, c, loads, rec.q[k], work.zero, w, u, tau, 1.0, 0.0, 0.0, work.newton[NEWTON_RESIDUAL], B
-    )
+    residual_tangent(t, work, c, loads, rec.q[k], work.zero, w, u, tau, 1.0, 0.0, 0.0, work.newton[NEWTON_RESIDUAL], B)
     work.message[MESSAGE_BARE] = 0.0
     for a in range(B.shape[1]):
         for b in range(B.shape[2]):
@@ -116,7 +114,7 @@ def impact_back(here, tape, rec, lever, k, i, lq, lv, y, z):
 
     What Gᵀν and the rates owe is left to be swept. Returns False if the equations are singular.
     """
-    t, work, c, loads, _fronts, u, _tau = here
+    work, c = here.work, here.c
     nv, x, w = lv.shape[0], lever.vectors[11], lever.vectors[10][: lv.shape[0]]
     if not factor_impact(here, rec, lever, k):
         return False
@@ -129,7 +127,7 @@ def impact_back(here, tape, rec, lever, k, i, lq, lv, y, z):
         y[j] = x[j]
     for r in range(z.shape[0]):
         z[r] = x[nv + r]
-    M, products = lever.matrices[MASS], work.products
+    M = lever.matrices[MASS]
     for j in range(nv):
         lv[j] = 0.0
         for m in range(nv):

@@ -165,6 +165,8 @@ def rollout(problem, tape, rec, lever, factors, p):
                 hold_from(work, rec, k)
                 return EXHAUSTED
         note_taut(work, rec, k + 1, caught)
+        if caught:
+            p[MARCH_FACTORED] = 0.0  # factors that are kept know nothing of the constraint
         p[MARCH_PAST] = 1.0
         p[MARCH_STEPS] += 1.0
         if p[MARCH_RATE] > STALE:

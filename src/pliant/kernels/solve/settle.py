@@ -158,7 +158,11 @@ def solve_weighed(work, level, rank, x):
 def pulled_by(problem, tape, k):
     """The impulse of the tension of tendon k in the step whose end is struck."""
     s = tape.a.shape[0]
-    h, j, sum_ = tape.times[s - 1] - tape.times[0], unpack_tendons(problem.loads[0], problem.loads[1]).law[k, LAW_INPUT], 0.0
+    h, j, sum_ = (
+        tape.times[s - 1] - tape.times[0],
+        unpack_tendons(problem.loads[0], problem.loads[1]).law[k, LAW_INPUT],
+        0.0,
+    )
     for i in range(1, s):
         sum_ += h * tape.tableau[s - 1, i] * tape.inputs[i, j]
     return sum_

@@ -426,7 +426,9 @@ class Marching(Integrator):
     def _chatters(self) -> str | None:
         """Whether cables fall slack and become taut without end; then why it failed."""
         before, count = self._chatter
-        self._chatter = (before, count + 1) if self.t - before < self.SAME * (self.problem.end - self.problem.t) else (self.t, 1)
+        self._chatter = (
+            (before, count + 1) if self.t - before < self.SAME * (self.problem.end - self.problem.t) else (self.t, 1)
+        )
         if count < self.OFTEN:
             return None
         return (
