@@ -500,3 +500,21 @@ def test_random_arms_with_three_cables():
         d, c = rng.normal(size=system.nv), rng.normal(size=rolled.q.shape)
         pushed = rolled.push(velocity=d)
         assert float(rolled.pull(q=c).velocity @ d) == pytest.approx(float(np.vdot(c, pushed.q)), rel=1e-6)
+
+
+def test_predictive_control_beside_cables_of_prescribed_length():
+    """Which cables hold at the start of a horizon is found anew for every sample, not kept from the first."""
+    system = arm(("held", "pull"))
+    motion = {"held": 0.396}
+    taut = pl.solve_statics(system, motion=motion)
+    cost = [pl.Reach("arm.tip", (0.38, 0.05, 0.0), 100.0, at="all"), pl.Effort(1e-3, "pull")]
+    plan = pl.optimize(system, cost, horizon=0.1, knots=5, start=taut, motion=motion)
+    mpc = pl.MPC(plan, rate=50)
+    loose = system.integrate(taut.q, 0.1 * system.internal.scale * np.sign(taut.q))
+    for q in (taut.q, loose, taut.q):
+        mpc.control(0.0, (q, np.zeros(system.nv)))
+        record = mpc._solver.steps.memory.record
+        fresh = pl.rollout(system, pulled(system, 1), step=0.01, start=q, motion=motion).memory.record
+        np.testing.assert_array_equal(record.taut[0], fresh.taut[0])
+        np.testing.assert_allclose(record.q[0], fresh.q[0], atol=1e-12)
+    assert system.tendon_lengths(loose)[0][0] < 0.396

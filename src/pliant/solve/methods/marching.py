@@ -398,7 +398,7 @@ class Marching(Integrator):
         if status == kernel_tape.SWITCHED:
             self.statistics.switches += 1
             self._restart()
-            if self.problem.steps.constant is not None:  # which ended somewhere beyond the instant of the switch
+            if self.problem.steps.constant is not None and self._parts is None:  # it ended somewhere beyond the instant
                 self._taken = Steps(*(np.concatenate([x[:-1], y]) for x, y in zip(self._taken, self.row())))
                 self._taken.smooth[-2] = 0.0
             if self._parts is not None and self.t >= self._parts[1]:
