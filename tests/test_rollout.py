@@ -260,7 +260,7 @@ def test_a_start_that_is_projected_onto_a_held_length_is_pushed_exactly():
     robot = pl.Robot("held")
     rubber = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=1e4)
     rod = robot.add_rod("arm", length=0.4, section=pl.Circle(0.015), material=rubber, strains=pl.Strains(bending=2))
-    robot.add_tendon("cable", rod, z=0.01, control="length")
+    robot.add_tendon("cable", rod, z=0.01, control="length", push=True)
     system = robot.compile()
     rest = pl.solve_statics(system, motion={"cable": 0.398})
 

@@ -393,3 +393,101 @@ def test_a_negative_tension_needs_permission():
     r0 = system.residual(q, zero, zero)
     pull, push = (system.residual(q, zero, zero, {"b": s}) - r0 for s in (5.0, -5.0))
     np.testing.assert_allclose(push, -pull, rtol=0, atol=1e-12 * np.abs(r0).max())
+
+
+# ---------------------------------------------------------------- friction at corners
+
+
+def through_eyelets(
+    mu: float, slip_speed: float | None = None, control: str = "tension", *, rod: bool = False
+) -> pl.System:
+    """A cable from the world through two eyelets of a turning arm to a body on a ball joint, and further along a soft rod to a hand."""
+    robot = pl.Robot("crane", gravity=(0, 0, -9.81))
+    box = {"shape": pl.Box(0.5, 0.05, 0.05), "mass": 1.0, "com": (0.25, 0, 0)}
+    a = robot.add_body("a", joint=pl.Revolute("y"), **box)
+    b = robot.add_body("b", parent="a", offset=(0.5, 0, 0), joint=pl.Spherical(), **box)
+    path = [
+        robot.resolve("world").at((0, 0, 0.3)),
+        a.at((0.3, 0.02, 0.1)),
+        a.at((0.45, 0.02, 0.1)),
+        b.at((0.4, 0.0, 0.1)),
+    ]
+    if rod:
+        soft = pl.Material(young=1e6, poisson=0.5, density=1000, viscosity=3e3)
+        arm = robot.add_rod(
+            "arm", parent="b", offset=pl.translate(0.5, 0, 0), length=0.4, section=pl.Circle(0.02), material=soft,
+            strains=pl.Strains.reissner(3),
+        )  # fmt: skip
+        hand = robot.add_body("hand", parent=arm.tip, shape=pl.Box(0.02, 0.04, 0.04), mass=0.02, com=(0.02, 0, 0))
+        path += [pl.Along(arm, z=0.012, start=0.1, end=0.9), hand.at((0.02, 0.01, 0.02))]
+    law = {"stiffness": 100.0, "damping": 2.0, "rest_length": 0.3} if control == "elastic" else {}
+    slip = {} if slip_speed is None else {"slip_speed": slip_speed}
+    robot.add_tendon("cable", path, friction=mu, control=control, **law, **slip)
+    return robot.compile()
+
+
+def test_friction_at_corners_is_that_of_a_capstan():
+    """Behind each corner the tension is less by exp(−μθ); by virtual work of the stretches. It was left out."""
+    for mu in (0.0, 0.3, 1.0):
+        system = through_eyelets(mu)
+        rng = np.random.default_rng(1)
+        q = system.integrate(system.neutral(), 0.3 * rng.normal(size=system.nv))
+
+        def eyelets(q: np.ndarray, system: pl.System = system) -> list[np.ndarray]:
+            places = (("a", (0.3, 0.02, 0.1)), ("a", (0.45, 0.02, 0.1)), ("b", (0.4, 0.0, 0.1)))
+            return [np.array([0, 0, 0.3]), *((system.pose(link, q) @ [*x, 1.0])[:3] for link, x in places)]
+
+        ways = np.diff(eyelets(q), axis=0)
+        ways /= np.linalg.norm(ways, axis=1)[:, None]
+        angles = np.arccos(np.sum(ways[1:] * ways[:-1], axis=1))
+        tension = np.exp(-mu * np.cumsum([0.0, *angles]))
+        h, want = 1e-5, np.zeros(system.nv)
+        for k, e in enumerate(np.eye(system.nv)):
+            plus, minus = (eyelets(system.integrate(q, s * h * e)) for s in (1, -1))
+            change = np.linalg.norm(np.diff(plus, axis=0), axis=1) - np.linalg.norm(np.diff(minus, axis=0), axis=1)
+            want[k] = -tension @ change / (2 * h)
+        found = system.actuation_matrix(q, np.zeros(system.nv), {"cable": 5.0})[:, 0]
+        np.testing.assert_allclose(found, want, atol=2e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("rod", [False, True])
+@pytest.mark.parametrize(
+    ("control", "slip_speed"), [("tension", None), ("tension", 0.05), ("elastic", None), ("elastic", 0.05)]
+)
+def test_derivatives_of_friction_at_corners(control, slip_speed, rod):
+    """By coordinates, velocities and the input, with ball joint, rod, straight stretches that are fixed and that move."""
+    system = through_eyelets(0.5, slip_speed, control, rod=rod)
+    rng, scale, h = np.random.default_rng(1), system.internal.scale, 1e-4
+    q = system.integrate(system.neutral(), 0.3 * rng.normal(size=system.nv) * np.minimum(1.0, scale))
+    v, zero, u = rng.normal(size=system.nv), np.zeros(system.nv), np.array([5.0 if control == "tension" else 0.1])
+
+    def slope(force):
+        return (8 * (force(h) - force(-h)) - (force(2 * h) - force(-2 * h))) / (12 * h)
+
+    moves = np.diag(scale)
+    K = [slope(lambda x, m=m: system.residual(system.integrate(q, x * m), v, zero, u)) for m in moves]
+    D = [slope(lambda x, m=m: system.residual(q, v + x * m, zero, u)) for m in moves]
+    for weights, want in (((1, 0, 0), np.array(K)), ((0, 1, 0), np.array(D))):
+        found = (system.residual_tangent(q, v, zero, u, weights=weights) * scale).T
+        np.testing.assert_allclose(found * scale, want * scale, atol=1e-8 * np.abs(want * scale).max())
+    by_input = -slope(lambda x: system.residual(q, v, zero, u + x))
+    np.testing.assert_allclose(system.actuation_matrix(q, v, u)[:, 0], by_input, atol=1e-8 * np.abs(by_input).max())
+
+
+def test_an_elbow_between_rods_is_a_corner():
+    """Rods that go on in one line have none; one that is turned by 60 degrees has."""
+    found = []
+    for angle in (0.0, np.pi / 3):
+        robot = pl.Robot("elbow", gravity=(0, 0, 0))
+        options = {
+            "length": 0.2, "section": pl.Circle(0.01), "strains": pl.Strains.kirchhoff(1),
+            "material": pl.Material(young=1e6, poisson=0.5, density=1000),
+        }  # fmt: skip
+        one = robot.add_rod("one", **options)
+        two = robot.add_rod("two", parent=one.tip, offset=pl.rotate("z", angle), **options)
+        robot.add_tendon("cable", [pl.Along(one, z=0.004), pl.Along(two, z=0.004)], friction=0.5)
+        system = robot.compile()
+        found.append(system.actuation_matrix(system.neutral(), np.zeros(system.nv), {"cable": 1.0})[:, 0])
+    first, second = (slice(0, system.nv // 2), slice(system.nv // 2, system.nv))
+    np.testing.assert_allclose(found[1][first], found[0][first], atol=1e-12)
+    np.testing.assert_allclose(found[1][second], np.exp(-0.5 * np.pi / 3) * found[0][second], rtol=1e-4, atol=1e-12)

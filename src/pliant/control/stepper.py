@@ -297,7 +297,8 @@ class Stepper:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was done other than asked for, and steps whose error is above 0.1 % of the robot's size."""
-        out, window = [], self._window
+        window = self._window
+        out = [window.said] if window.said else []
         if window.split:
             out.append(
                 f"{window.split} of {window.done} inner steps were subdivided, at most into {window.most} parts; the motion is that of the parts."

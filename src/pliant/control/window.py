@@ -30,7 +30,7 @@ COUNTED = {
     "residuals": slots.MARCH_RESIDUALS,
 }
 _ROWS = ("inputs", "a", "force", "kept", "hold")  # of a record: what a step found
-_STATE = ("q", "v", "memory")  # and where it ends
+_STATE = ("q", "v", "memory", "taut", "impact")  # and where it ends
 
 
 class StepError(ArithmeticError):
@@ -66,6 +66,7 @@ class Window:
         self.inner, self.size = inner, count
         self.memory = Memory(plan.system, plan.tableau, count + 1, tolerance=plan.tolerance).reusable()
         self.u, self.tau = np.zeros(plan.system.nu), np.zeros(plan.system.nv)
+        self.said = ""  # how the start was moved
         self._twin: Memory | None = None
         self.begin_at(plan)
 
@@ -123,7 +124,7 @@ class Window:
             x = getattr(record, name)
             x[1] = x[0]
         p[slots.MARCH_FRESH], p[slots.MARCH_PAST] = 1.0, 0.0
-        self.fresh = begin
+        self.fresh, self.said = begin, begin.said
 
     @property
     def t(self) -> float:
@@ -169,7 +170,8 @@ class Window:
         r, nu = self.record, self.system.nu
         for x in (r.inputs, r.a, r.force, r.kept, r.hold):
             x[0] = x[-1]
-        for x in (r.q, r.v, r.memory):
+        for name in _STATE:
+            x = getattr(r, name)
             x[1] = x[-1]
         r.t[0] = r.t[-2]
         times = self.origin + self.inner * np.arange(self.done, self.done + self.size + 1)
@@ -236,7 +238,7 @@ class Window:
             return self.fresh
         record, work = self.record, self.memory.space.work
         hold, told = work.hold.copy(), work.told.copy()
-        hold[:, HOLD_ACTIVE] = record.hold[k - 1]
+        hold[:, HOLD_ACTIVE] = record.taut[k]
         given = Given(record.force[k - 1, -1].copy(), hold=hold, told=told)
         return Begin(record.a[k - 1, -1].copy(), record.inputs[k - 1, -1, : self.system.nu].copy(), given, fresh=False)
 

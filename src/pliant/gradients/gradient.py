@@ -22,6 +22,7 @@ from .costs.states import States, Variation
 from .memory import Memory, Sizes
 from .parameters import Beside, ParameterGradient, derivative
 from .remembered import known_memory
+from .starting import Starting
 from .statics import StaticAdjoint
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Reached(NamedTuple):
     u: Array
     tau: Array
     tables: Array
+    owed: Array  # derivatives by what constraints follow that stay as they start
     held: bool
 
 
@@ -129,14 +131,24 @@ class Adjoint:
                 "derivatives would be inexact, since tangents of spectral rods are those of their collocation. Use integration='magnus'."
             )
         self.run, self._slopes = run, (q, v)
+        self._starting = Starting(run.plan)
+        self._owed = np.zeros(len(self._starting.rows))  # derivatives by what these constraints follow
         self._kept: Memory | None = None
-        self._reached = self._begin._replace(u=np.zeros_like(run.U), tau=np.zeros_like(run.plan.tau))
+        self._reached = self._begin._replace(u=np.zeros_like(run.U), tau=np.zeros_like(run.plan.tau), owed=self._owed)
 
     @property
     def _begin(self) -> Reached:
         nothing, system = np.zeros(0), self.run.system
         return Reached(
-            0, len(self.run.t), np.zeros((2, system.nv)), np.zeros(system.nz), nothing, nothing, nothing, held=False
+            0,
+            len(self.run.t),
+            np.zeros((2, system.nv)),
+            np.zeros(system.nz),
+            nothing,
+            nothing,
+            nothing,
+            nothing,
+            held=False,
         )
 
     def complete(self) -> Adjoint:
@@ -147,7 +159,9 @@ class Adjoint:
         reached = self._reached
         self.u, self.tau = run.plan.schedule.pull(reached.u), reached.tau
         self.tables, self.held, self.remembered = reached.tables, reached.held, reached.remembered
-        self.start, self.velocity = (np.where(run.system.known, 0.0, x) for x in reached.state)
+        start, self.velocity = (np.where(run.system.known, 0.0, x) for x in reached.state)
+        self._owed = reached.owed
+        self.start = start + self._owed @ self._starting.slopes
         return self
 
     def _added(self, reached: Reached) -> Reached:
@@ -165,7 +179,8 @@ class Adjoint:
             self._kept = memory
         return after._replace(
             u=reached.u + part.plan.stage_weights().T @ lever.input[:, :, :nu].reshape(n * s, nu), tau=tau,
-            tables=lever.tables + (reached.tables if reached.tables.size else 0.0), held=reached.held or bool(memory.record.hold.any()),
+            tables=lever.tables + (reached.tables if reached.tables.size else 0.0), owed=reached.owed + lever.value.sum(axis=0)[self._starting.rows],
+            held=reached.held or bool(memory.record.taut.any()),
         )  # fmt: skip
 
     def _part(self, reached: Reached) -> tuple[Part, Memory, Reached]:
@@ -204,7 +219,14 @@ class Adjoint:
 
     def by_parameter(self, name: str, direct: Callable[[Beside], float] | None = None) -> float:
         """The derivative by a parameter, beside which `direct` may depend on the system itself."""
-        return derivative(self.run.system, name, self.tables, self._known, self.replayed, direct)
+        whole = self._followed(direct) if self._starting.rows else direct
+        return derivative(self.run.system, name, self.tables, self._known, self.replayed, whole)
+
+    def _followed(self, direct: Callable[[Beside], float] | None) -> Callable[[Beside], float]:
+        """With what constraints follow that stay as they start."""
+        return lambda beside: (
+            float(self._owed @ beside.slope(self._starting.values)) + (0.0 if direct is None else direct(beside))
+        )
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:

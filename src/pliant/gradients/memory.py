@@ -133,6 +133,8 @@ class Memory:
             memory=np.zeros((n + 1, self.system.nz)),
             kept=np.zeros((n, s, self.system.nz)),
             hold=np.zeros((n, tendons)),
+            taut=np.zeros((n + 1, tendons)),
+            impact=np.zeros(n + 1),
             push=np.zeros((n + 1, 2, m)),
             begin_q=np.zeros(nq),
             begin_v=np.zeros(nv),
@@ -260,7 +262,7 @@ class Memory:
         """Copy what n steps of another record found, as the first ones here."""
         for name in ("inputs", "a", "force", "kept", "hold"):
             getattr(self.record, name)[:n] = getattr(record, name)[first : first + n]
-        for name in ("q", "v", "push", "memory"):
+        for name in ("q", "v", "push", "memory", "taut", "impact"):
             getattr(self.record, name)[: n + 1] = getattr(record, name)[first : first + n + 1]
 
 

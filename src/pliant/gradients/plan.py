@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels import engine, slots
 from ..kernels.solve.tape import ARRIVED, FULL
-from ..solve.closure import constrained_acceleration
+from ..solve.cables import reach, tensions_at
 from ..solve.methods.failure import why_not
 from ..solve.methods.tableau import Tableau
 from ..solve.motion import MotionSet
@@ -35,6 +35,7 @@ class Begin(NamedTuple):
     u: Array  # (nu,) inputs, with tensions of held tendons
     given: Given  # forces of loops, which tendons are held
     fresh: bool  # whether the acceleration is that of a robot let go, see `kernels.solve.esdirk.damp_start`
+    said: str = ""  # how the start was moved
 
 
 class Failure(NamedTuple):
@@ -112,6 +113,11 @@ class Plan:
         middle = 0.5 * (self.times[:-1] + self.times[1:])
         return np.clip(np.searchsorted(self.outer, middle) - 1, 0, len(self.outer) - 2)
 
+    def told(self) -> MotionSet:
+        """The prescribed motion."""
+        known = self.motion
+        return known if isinstance(known, MotionSet) else MotionSet(self.system, known, self.q, float(self.times[0]))
+
     # ------------------------------------------------------------ running
 
     def fill(self, memory: Memory) -> MotionSet:
@@ -122,8 +128,7 @@ class Plan:
         record.inputs[:, :, :nu] = (self.stage_weights() @ self.schedule.coefficients(self.U)).reshape(n, s, nu)
         record.inputs[:, :, nu:] = self._tau_at(self.outer_step())[:, None]
         record.begin_q[:], record.begin_v[:], record.memory[0] = self.q, self.v, self.z
-        known = self.motion
-        motion = known if isinstance(known, MotionSet) else MotionSet(system, known, self.q, float(self.times[0]))
+        motion = self.told()
         motion.joints_at(float(self.times[0]), record.begin_q, record.begin_v, np.zeros(system.nv))
         if motion.active:
             times, _ends = self.stage_times()
@@ -199,25 +204,19 @@ class Plan:
         t, nu = float(self.times[0]), system.nu
         q, v = record.begin_q.copy(), record.begin_v.copy()
         u, tau = record.inputs[0, 0, :nu].copy(), record.inputs[0, 0, nu:].copy()
-        known = np.zeros(system.nv)
-        motion.joints_at(t, q, v, known)
-        tensions = motion.start_tensions(t, q, v, u, tau)
-        for index, tension in tensions.items():
-            u[index] = tension
-        told = motion.told_at(t)
-        told = told if system.loop_rows else None
-        a, multipliers = constrained_acceleration(system, q, v, u, tau, known, told=told, memory=self.z)
+        motion.joints_at(t, q, v, np.zeros(system.nv))
+        q, v, kind, said = reach(system, motion, t, q, v)
+        a, multipliers, tensions, _slack = tensions_at(system, motion, t, q, v, u, tau, kind, self.z)
         if not np.all(np.isfinite(a)):
             raise ValueError(
                 f"the acceleration at t = {t:g} s is not finite: inputs or the start contain NaN or overflow."
             )
         hold = np.zeros((len(system.tendons.law), 4))
-        lengths = system.tendon_lengths(q)[0] if tensions else np.zeros(0)
-        for (k, (length, rate)), index in zip(motion.cables_at(t).items(), tensions):
-            pushes = motion.pushes[k]
-            slack = not (tensions[index] > 0.0 or pushes) and lengths[k] < length * (1 - 1e-12)
-            hold[k] = -1.0 if slack else 1.0, length, rate, pushes
-        return Begin(a, u, Given(multipliers, hold=hold, told=told), fresh=True)
+        for k, (length, rate) in motion.cables_at(t).items():
+            u[motion.held[k]] = tensions[motion.held[k]]
+            hold[k] = kind[k], length, rate, motion.pushes[k]
+        told = motion.told_at(t) if system.loop_rows else None
+        return Begin(a, u, Given(multipliers, hold=hold, told=told), fresh=True, said=said)
 
     def _go(self, memory: Memory, begin: Begin, done: int, statistics: Statistics) -> int:
         """Steps from the one with number `done` on; returns why it ends."""
@@ -322,5 +321,7 @@ def after(memory: Memory, done: int | None = None) -> Begin:
     r, work, system = memory.record, memory.space.work, memory.system
     last = (len(r.a) if done is None else done) - 1
     u = r.inputs[last, -1, : system.nu].copy()
-    given = Given(r.force[last, -1].copy(), hold=work.hold.copy(), told=work.told.copy())
+    hold = work.hold.copy()
+    hold[:, slots.HOLD_ACTIVE] = r.taut[last + 1]
+    given = Given(r.force[last, -1].copy(), hold=hold, told=work.told.copy())
     return Begin(r.a[last, -1].copy(), u, given, fresh=False)

@@ -97,6 +97,9 @@ class Repeated:
                     self.motion.write(when, row)
         if self.motion.active:
             self.motion.joints_at(float(record.t[0]), record.begin_q, record.begin_v, np.zeros(self.system.nv))
+        if self.motion.tendons:  # which cables hold is another matter there
+            there = replace(self.plan, times=record.t.copy(), z=record.memory[0].copy())
+            self._begin = there._begin(self.memory, self.motion)
 
     def set_inputs(self, U: Array) -> None:
         """Rows of inputs (knots, nu) of the next open motion."""

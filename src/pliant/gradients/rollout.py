@@ -299,7 +299,7 @@ def carry_out(plan: Plan, checkpoint: int | None = None) -> Rollout:
     nu = plan.system.nu
     run = Rollout(
         plan.system, ends.t, ends.q, ends.v, ends.u[:, :nu], ends.u[:, nu:], plan.U, plan.tableau.name, plan.schedule,
-        subdivisions(plan, ends.t), statistics, replace(plan, times=ends.t), tuple(parts), ends.a, ends.force, ends.memory,
+        (*filter(None, [parts[0].begin.said]), *subdivisions(plan, ends.t)), statistics, replace(plan, times=ends.t), tuple(parts), ends.a, ends.force, ends.memory,
     )  # fmt: skip
     if failure is not None and failure.interrupted:
         stop = KeyboardInterrupt(failure.message)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.linear import at_rest, strained
+from ..kernels.loads.tendons import V_FRICTION
 from ..model.validate import unknown_name
 from ..solve.equilibrium import Equilibrium
 from ..solve.stability import free_directions, name_directions, neutral_directions
@@ -93,7 +94,7 @@ def static_gradient(system: System, state: Equilibrium, cost: Any) -> StaticGrad
 
     Notes
     -----
-    With ``r(q, ρ) = 0`` and ``e(q) = 0``, where ρ are the forces of loops and held tendons and G = ∂e/∂q: ``Kᵀ y + Gᵀ z = ∂J/∂q``, ``G y = 0``, and the
+    With ``r(q, ρ) = 0`` and ``e(q) = 0``, where ρ are the forces of loops and held tendons, G = ∂e/∂q and P = (∂r/∂ρ)ᵀ, which is G without friction of tendons: ``Kᵀ y + Gᵀ z = ∂J/∂q``, ``P y = 0``, and the
     derivative by anything is ``−yᵀ ∂r − zᵀ ∂e`` beside that of the cost itself. Where friction sticks, the state from which it is strained (the start of
     `solve_statics`) is held fixed, with bristles bent as they are there: of those that have slipped, the derivative by their stiction is that to a larger one.
 
@@ -152,7 +153,7 @@ class StaticAdjoint:
         self.system, self._rest = system, _Rest(system, state)
         rest = self._rest
         self._held = held = rest.held
-        kkt = _Kkt(system, rest.K, rest.G)
+        kkt = _Kkt(system, rest.K, rest.G, rest.pulls)
         self.tau, self._z = y, z = kkt.adjoint(slope)
         self.u = static_actuation(system, rest.q, rest.u, rest.given).T @ y
         self.u[[system.input_names.index(name) for name in held]] = 0.0
@@ -203,7 +204,7 @@ class StaticTangent:
 
     def __init__(self, system: System, state: Equilibrium) -> None:
         self.system, self._rest = system, _Rest(system, state)
-        self._kkt = _Kkt(system, self._rest.K, self._rest.G)
+        self._kkt = _Kkt(system, self._rest.K, self._rest.G, self._rest.pulls)
 
     def by_parameter(self, name: str, beside: Beside) -> tuple[Array, Array]:
         """Change of the residual (nv,) and of the constraints (rows,) with a parameter."""
@@ -244,6 +245,11 @@ class _Rest:
         self.held = held = _held(system, u)
         lengths = system.tendon_lengths(q)[1][list(held.values())] if held else np.zeros((0, system.nv))
         self.G = np.vstack([lengths, system.closure(q)[1]]) if system.loop_rows else lengths
+        self.pulls = self.G.copy()  # generalised forces of unit tensions: G, but for tendons with friction
+        for row, (name, k) in enumerate(held.items()):
+            if system.tendons.value[k, V_FRICTION] > 0.0:
+                column = static_actuation(system, q, u, given)[:, system.input_names.index(name)]
+                self.pulls[row] = np.where(system.known, 0.0, -column)
 
     def replayed(self, system: System) -> tuple[Array, Array]:
         """Residual (nv,) and constraints (rows,) with the tables of another system, at this state."""
@@ -274,7 +280,7 @@ def _held(system: System, u: Array) -> dict[str, int]:
 class _Kkt:
     """Stiffness and constraints of an equilibrium, in scaled coordinates without what is prescribed and without redundant rows."""
 
-    def __init__(self, system: System, K: Array, G: Array) -> None:
+    def __init__(self, system: System, K: Array, G: Array, pulls: Array) -> None:
         free, scale = ~system.known, system.internal.scale
         Z = free_directions(system, G)
         loose = Z @ neutral_directions(Z.T @ K @ Z)
@@ -288,8 +294,9 @@ class _Kkt:
         C = (G * scale)[np.ix_(rows, free)]
         self._size = np.abs(S).max(initial=1e-300) / np.maximum(np.linalg.norm(C, axis=1), 1e-300)
         C = self._size[:, None] * C
+        P = self._size[:, None] * (pulls * scale)[np.ix_(rows, free)]
         m = len(rows)
-        self._matrix = np.block([[S, C.T], [C, np.zeros((m, m))]])
+        self._matrix = np.block([[S, P.T], [C, np.zeros((m, m))]])
         self._free, self._scale, self._rows, self._shape = free, scale, rows, (system.nv, len(G))
 
     def adjoint(self, slope: Array) -> tuple[Array, Array]:

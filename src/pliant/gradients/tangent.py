@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from ..kernels import engine, slots
 from ..kernels.solve.newton import CONVERGED
+from ..kernels.solve.record import Lever
 from ..system import Given, System
 from .costs.states import Variation
 from .memory import Memory, Sizes
 from .parameters import Beside
 from .remembered import known_memory
+from .starting import Starting
 
 if TYPE_CHECKING:
     from .rollout import Rollout
@@ -71,9 +73,7 @@ def _memory(run: Rollout, sizes: Sizes) -> Memory:
         )
     memory = Memory(run.system, run.plan.tableau, len(run), sizes)
     memory.take(run.memory.record, len(run))
-    hold = np.zeros((memory.record.hold.shape[1], 4))
-    hold[:, slots.HOLD_ACTIVE] = memory.record.hold[0]  # for the projection of the start, which comes before all steps
-    memory.space.prepare(Given(hold=hold))
+    memory.space.prepare(Given())
     return memory
 
 
@@ -97,7 +97,8 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
     memory = _memory(run, Sizes(directions=d))
     lever = memory.lever
     stages, rows = plan.stage_weights(), plan.row_weights()
-    changes, replays = [], []
+    changes, replays, starting = [], [], Starting(plan)
+    follows = np.zeros((d, lever.size.size))  # changes of what constraints follow that stay as they start
     for i, direction in enumerate(directions):
         U = np.zeros_like(run.U) if direction.u is None else np.asarray(direction.u, dtype=float)
         coefficients = plan.schedule.coefficients(U)
@@ -106,10 +107,12 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
         for out, given in ((lever.dq, direction.start), (lever.dv, direction.velocity)):
             out[i] = 0.0 if given is None else np.where(system.known, 0.0, given)
         lever.dz[i] = 0.0 if direction.remembered is None else direction.remembered
+        follows[i, starting.rows] = starting.slopes @ lever.dq[i]
+        for name, change in (direction.parameters or {}).items() if starting.rows else ():
+            follows[i, starting.rows] += change * beside(name).slope(starting.values)
     q, v = np.zeros((2, d, n + 1, system.nv))
-    held = bool(lever.size.size and (system.loop_rows or memory.record.hold.any()))
-    _outside(lever, replays, 0)
-    if held:
+    _outside(lever, replays, follows, 0)
+    if lever.size.size:
         _step(run, memory, -1)
     q[:, 0], v[:, 0] = lever.dq, lever.dv
     for k in range(n):
@@ -120,7 +123,7 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
                 lever.du[i, :, nu:] = -replay.r[k]
                 lever.de[i] = replay.e[k]
                 lever.dkept[i] = replay.kept[k]
-        _outside(lever, replays, k + 1)
+        _outside(lever, replays, follows, k + 1)
         _step(run, memory, k)
         q[:, k + 1], v[:, k + 1] = lever.dq, lever.dv
     found: list[Variation] = []
@@ -130,11 +133,14 @@ def push(run: Rollout, directions: list[Direction], near: Near | None = None) ->
     return found
 
 
-def _outside(lever: object, replays: list[_Replayed | None], k: int) -> None:
-    """What parameters do to the projection of state k."""
+def _outside(lever: Lever, replays: list[_Replayed | None], follows: Array, k: int) -> None:
+    """What parameters, and what constraints follow, do to the projection of state k."""
     for i, replay in enumerate(replays):
         if replay is not None:
-            lever.dclose[i], lever.dmove[i] = replay.close[k], replay.direct[k]  # type: ignore[attr-defined]
+            lever.dclose[i], lever.dmove[i] = replay.close[k], replay.direct[k]
+        else:
+            lever.dclose[i] = 0.0
+        lever.dclose[i, 0] -= follows[i]
 
 
 def maps(run: Rollout) -> tuple[Array, Array]:

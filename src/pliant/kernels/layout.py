@@ -87,10 +87,10 @@ GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*rang
 
 # entries of `Work.message`: weights of ∂/∂q and ∂/∂v, potential energy and the size of its parts; for the table of contacts
 # the gap up to which they count, and their number; for the drift of loop joints the factors of rates and values; 1 if a sweep
-# is one of forces, 0 if only of rows of constraints
+# is one of forces, 0 if only of rows of constraints; 1 where tendons are to be without friction
 MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT = _codes(*range(6))
-MESSAGE_RATE, MESSAGE_VALUE, MESSAGE_FORCES = _codes(6, 7, 8)
-MESSAGES = 9
+MESSAGE_RATE, MESSAGE_VALUE, MESSAGE_FORCES, MESSAGE_BARE = _codes(6, 7, 8, 9)
+MESSAGES = 10
 
 # `Work.lag` of statics [s]: long enough for all that relaxes, and for velocities to be nothing beside the forces
 STATIC = 1e12

@@ -15,7 +15,7 @@ def _slots(first: int, count: int) -> tuple[Any, ...]:
     return tuple(np.int64(first + k) for k in range(count))
 
 
-PARAMETERS = 82
+PARAMETERS = 83
 
 # weights of ∂/∂q, ∂/∂v and ∂/∂a in a tangent; SOLVE takes cq = 1
 OPTION_CQ, OPTION_CV, OPTION_CA = _slots(0, 3)
@@ -77,13 +77,15 @@ MARCH_FIRST = np.int64(78)
 MARCH_PRODUCTS = np.int64(79)
 # ROLLOUT: 1 if inputs are those of a linear feedback, 1 if Newton's iteration starts from the maps of a motion nearby (`solve.feedback`)
 MARCH_FEEDBACK, MARCH_GUESS = _slots(80, 2)
+# the longest step [s] in which the instant was looked for at which a cable falls slack or becomes taut
+MARCH_SEEK = np.int64(82)
 
 # rows of `Work.newton`: residual, correction, displacement in the step, weights of the tolerance, error estimate
 NEWTON_RESIDUAL, NEWTON_STEP, NEWTON_MOVE, NEWTON_WEIGHT, NEWTON_ERROR = _slots(0, 5)
 # rows of `Work.known`: displacement, velocity, acceleration
 KNOWN_MOVE, KNOWN_V, KNOWN_A = _slots(0, 3)
-# columns of `Work.hold`: 0 where the tension of a tendon is an input, 1 where its length is prescribed, −1 where that leaves it slack; that
-# length [m] and its rate [m/s]; 1 if the tendon may push
+# columns of `Work.hold`: 0 where the tension of a tendon is an input, 1 where its length is prescribed, −1 where that leaves it slack, 2 in a projection after
+# which it is slack; that length [m] and its rate [m/s]; 1 if the tendon may push
 HOLD_ACTIVE, HOLD_LENGTH, HOLD_RATE, HOLD_PUSHES = _slots(0, 4)
 # entries of `Work.sums` that `kinematics.totals` leaves: kinetic and gravitational energy [J]
 SUM_KINETIC, SUM_GRAVITATIONAL = _slots(10, 2)

@@ -51,8 +51,8 @@ class Tendon:
     rest_length : float, optional
         ℓ₀ [m] of an elastic tendon; its length in the neutral configuration if left out.
     friction : float
-        Coefficient μ of friction along rods: the tension falls as exp(−μθ) with the angle θ that the tendon has
-        turned since the motor. The cable is taken to be pulled in, unless `slip_speed` is given.
+        Coefficient μ of friction: the tension falls as exp(−μθ) with the angle θ that the tendon has turned since the motor,
+        along rods and at the corners of its way (points that it passes through, ends of stretches along rods). The cable is taken to be pulled in, unless `slip_speed` is given.
     slip_speed : float, optional
         Speed [m/s] of the cable over which friction changes its direction: factor exp(−μθ tanh(−ℓ̇/slip_speed)).
     push : bool

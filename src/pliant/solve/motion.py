@@ -16,8 +16,6 @@ from ..model.joints import Group
 from ..model.pose import Pose
 from ..model.validate import unknown_name
 from ..system import System, numbers
-from ..system.forces import free_rows, independent
-from .closure import constrained_acceleration
 
 __all__ = ["Motion", "MotionSet"]
 
@@ -174,6 +172,7 @@ class MotionSet:
         self.joints: list[tuple[_Track, Any, Any]] = []
         self.tendons: list[tuple[_Track, int]] = []
         self.rows: list[tuple[_Track, list[int]]] = []
+        self.starting: list[int] = []  # constraints (tendons, then rows of loops) whose values are those of the start
         if motion is not None and not isinstance(motion, Mapping):
             names = ", ".join(map(repr, system.told)) or "none in this robot"
             raise TypeError(f"motion = {motion!r} must be a dictionary by the name of what is prescribed ({names}).")
@@ -190,11 +189,14 @@ class MotionSet:
             start = (
                 system.tendon_lengths(q)[0][k : k + 1] if name not in given or _rate_only(given[name]) else np.zeros(1)
             )
+            self.starting += [k] if name not in given or _rate_only(given[name]) else []
             value = given.pop(name, None)
             track = _Track(name, _as_motion(start if value is None else value), 1, None, start, t0)
             self.tendons.append((track, k))
         for name, rows in system.told_rows.items():
             start = system.closure(q)[0][rows]
+            if name not in given or _rate_only(given[name]):
+                self.starting += [len(system.tendons.law) + row for row in rows]
             value = given.pop(name, None)
             track = _Track(name, _as_motion(start if value is None else value), len(rows), None, start, t0)
             self.rows.append((track, rows))
@@ -206,6 +208,12 @@ class MotionSet:
         """Whether the tension of each held tendon may be negative."""
         tendons = list(self.system.robot.tendons.values())
         return {k: tendons[k].push for _track, k in self.tendons}
+
+    @cached_property
+    def held(self) -> dict[int, int]:
+        """The input of each tendon whose length is prescribed, by its number."""
+        inputs = self.system.input_names
+        return {k: inputs.index(name) for (_track, k), name in zip(self.tendons, self.system.held_tendons)}
 
     @cached_property
     def coordinates(self) -> NDArray[np.bool_]:
@@ -264,6 +272,10 @@ class MotionSet:
             for (length, rate, _), k in ((track(t), k) for track, k in self.tendons)
         }
 
+    def seconds_at(self, t: float) -> dict[int, float]:
+        """Second derivatives of the prescribed lengths [m/s²], by the number of the tendon."""
+        return {k: float(track(t)[2][0]) for track, k in self.tendons}
+
     def write(self, t: float, row: Array) -> None:
         """All that is prescribed at a time, in the order of `kernels.solve.tape.Tape.known`."""
         nq, nv, m = self.system.nq, self.system.nv, len(self.system.tendons.law)
@@ -274,43 +286,6 @@ class MotionSet:
         told = self.told_at(t)
         if told is not None:
             row[nq + 2 * nv + 2 * m :] = told[:, :2].T.ravel()
-
-    def start_tensions(self, t: float, q: Array, v: Array, u: Array, tau: Array) -> dict[int, float]:
-        """Tensions at the start of a motion, by the number of their input: those with which ``ℓ̈ = L̈``."""
-        if not self.tendons:
-            return {}
-        system = self.system
-        numbers = [k for _track, k in self.tendons]
-        index = [system.input_names.index(name) for name in system.held_tendons]
-        known = np.zeros(system.nv)
-        self.joints_at(t, q, v, known)
-        u = u.copy()
-        u[index] = 0.0
-        G = system.tendon_lengths(q)[1][numbers]
-
-        def acceleration(u: Array) -> Array:
-            if system.loop_rows:
-                return constrained_acceleration(system, q, v, u, tau, known, told=self.told_at(t))[0]
-            return system.forward_dynamics(q, v, tau, u=u, prescribed=known)
-
-        a = acceleration(u)
-        response = []
-        for i in index:
-            unit = u.copy()
-            unit[i] = 1.0
-            response.append(acceleration(unit) - a)
-        h = 1e-6
-        bend = sum(s * (system.tendon_lengths(system.integrate(q, s * h * v))[1][numbers] @ v) for s in (1.0, -1.0)) / (
-            2 * h
-        )
-        target = np.array([track(t)[2][0] for track, _k in self.tendons])
-        kept = np.flatnonzero(independent(free_rows(system, G)))
-        T = np.zeros(len(index))
-        T[kept] = np.linalg.lstsq(
-            (G @ np.array(response).T)[np.ix_(kept, kept)], (target - bend - G @ a)[kept], rcond=None
-        )[0]
-        pushes = self.pushes
-        return {i: float(x) if pushes[k] else max(float(x), 0.0) for i, k, x in zip(index, numbers, T)}
 
 
 def _as_motion(value: Any) -> Motion:

@@ -1,4 +1,7 @@
-"""Statics of robots with closed loops: the equilibrium is mounted from wherever the start leaves loops open."""
+"""Statics of robots with closed loops and tendons of prescribed length: the equilibrium is mounted from wherever the start leaves loops open.
+
+Cables pull and do not push: which of them are slack is found by complementarity, see `mount`.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +38,18 @@ class MountOptions(NamedTuple):
 class _Rows:
     """Constraints of statics: loop joints, then tendons of prescribed length (whose tensions are −λ)."""
 
-    def __init__(self, system: System, moved: MotionSet, options: MountOptions) -> None:
+    def __init__(self, system: System, moved: MotionSet, options: MountOptions, slack: set[str]) -> None:
         self.system, self.given = system, options.given._replace(gravity=options.given.gravity * options.gravity)
         lengths = moved.lengths_at(0.0)
-        self.loops = len(system.loop_rows)
+        held = {name: k for name, k in system.held_tendons.items() if name not in slack}
+        self.loops, self.slack = len(system.loop_rows), slack
         self.told = moved.told_at(0.0)
-        self.tendons = list(lengths)
-        self.target = np.array(list(lengths.values()))
-        self.index = [system.input_names.index(name) for name in system.held_tendons]
-        self.names = [*system.loop_rows, *(f"length of {name}" for name in system.held_tendons)]
+        self.tendons = list(held.values())
+        self.target = np.array([lengths[k] for k in self.tendons])
+        self.index = [system.input_names.index(name) for name in held]
+        self.free = [system.input_names.index(name) for name in system.held_tendons]
+        self.names = [*system.loop_rows, *(f"length of {name}" for name in held)]
+        self.held = held
 
     def __call__(self, q: Array) -> tuple[Array, Array]:
         """Values and derivatives."""
@@ -60,9 +66,10 @@ class _Rows:
     def put(self, force: Array, u: Array) -> tuple[Array, Given]:
         """The inputs with the tensions, and what acts with the forces of loops."""
         given = self.given._replace(multipliers=force[: self.loops])
-        if not self.tendons:
+        if not self.free:
             return u, given
         u = u.copy()
+        u[self.free] = 0.0
         u[self.index] = -force[self.loops :]
         return u, given
 
@@ -70,13 +77,59 @@ class _Rows:
 def mount(
     system: System, q: Array, u: Array, tau: Array, options: MountOptions, moved: MotionSet, before: Array | None = None
 ) -> Equilibrium:
-    """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C).
+    """Equilibrium with closed loops, mounted from wherever q leaves them open ([000] §X.C); prescribed joints may have come a long way from where they were `before`.
+
+    Of tendons that only pull the ones that would have to push are slack, and those that are too long hold: all at once, after some rounds one by one.
+    """
+    tendons, lengths = system.robot.tendons, moved.lengths_at(0.0)
+    pulls = [name for name in system.held_tendons if not tendons[name].push]
+    slack: set[str] = set()
+    work, load_steps, tried = 0, 0, 0
+    first: Equilibrium | None = None
+    while True:
+        found = _mount(_Rows(system, moved, options, slack), q, u, tau, options, moved, before)
+        work, load_steps, tried = work + found.iterations, max(load_steps, found.load_steps), tried + 1
+        first = first or found
+        if not found.success and tried == 1 and pulls:  # they may not be able to push as far: what holds without them
+            wrong = set(pulls)
+        elif not found.success:
+            found = found if first.success else first
+            break
+        else:
+            ell = system.tendon_lengths(found.q)[0]
+            pushes = {name for name in pulls if found.u[system.input_names.index(name)] < 0.0}
+            long = {
+                name
+                for name in slack
+                if ell[system.held_tendons[name]] > lengths[system.held_tendons[name]] * (1 + 1e-9)
+            }
+            wrong = pushes | long
+        if not wrong:
+            break
+        if tried > 4 * len(pulls) + 2 ** len(pulls):
+            text = f"no set of cables was found that hold while the others are slack ({', '.join(map(repr, sorted(wrong)))} are wrong in the last one)"
+            found = replace(found, success=False, stability="unknown", message=text)
+            break
+        slack = slack ^ (wrong if tried <= 2 * len(pulls) + 1 else {next(name for name in pulls if name in wrong)})
+    return replace(found, iterations=work, load_steps=load_steps)
+
+
+def _mount(
+    rows: _Rows,
+    q: Array,
+    u: Array,
+    tau: Array,
+    options: MountOptions,
+    moved: MotionSet,
+    before: Array | None,
+) -> Equilibrium:
+    """Equilibrium with some of the tendons slack.
 
     The closure e(q) = (1 − s) e₀ is followed from s = 0 to 1 with Newton on (q, λ); a step that fails is halved. What is left of a rotation is its rotation
     vector, so a loop turns straight back, by at most a radian in each step. Prescribed joints that are turned further than that from where they were `before` are followed
     by a radian at a time, since a loop sees no more than half a turn.
     """
-    rows = _Rows(system, moved, options)
+    system = rows.system
     start = _State(q, np.zeros(len(rows.names)))
     led, chosen = (None, []) if before is None else _led(rows, moved, before, q, u, tau, options)
     if led is None:
@@ -225,18 +278,15 @@ def _mounted(
     extra = redundant_constraints(system, state.q)
     message = "converged" + (f" (redundant constraints: {', '.join(extra)})" if extra else "")
     message = ", ".join(filter(None, [message, verdict.summary()]))
-    slack = [
-        name for name, i in zip(system.held_tendons, rows.index) if u[i] < 0.0 and not system.robot.tendons[name].push
-    ]
-    if slack:
-        message = f"tendon {slack[0]!r} would have to push: with this length it is slack; give it tension control or push=True"
-        verdict = verdict._replace(stability="unknown")
-    warns = not slack and options.stable and verdict.stability != "stable"
+    if rows.slack:
+        names = ", ".join(repr(name) for name in system.held_tendons if name in rows.slack)
+        message = f"{message}, slack: {names}"
+    warns = options.stable and verdict.stability != "stable"
     return Equilibrium(
         q=state.q,
         u=u,
         tau=tau,
-        success=not slack,
+        success=True,
         stability=verdict.stability,
         residual=state.residual,
         iterations=total,

@@ -34,7 +34,10 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Statistics:
-    """How much work a simulation took: accepted steps, rejected ones (`failed` of them because Newton's iteration did), …"""
+    """How much work a simulation took: accepted steps, rejected ones (`failed` of them because Newton's iteration did), …
+
+    `switches` counts how often cables of prescribed length fell slack or became taut.
+    """
 
     steps: int = 0
     rejected: int = 0
@@ -42,13 +45,15 @@ class Statistics:
     factorisations: int = 0
     residuals: int = 0
     failed: int = 0
+    switches: int = 0
     wall_time: float = 0.0
 
     def __str__(self) -> str:
         """One line."""
+        switches = f"{self.switches} times a cable fell slack or became taut, " if self.switches else ""
         return (
             f"{self.steps} steps ({self.rejected} rejected), {self.iterations} Newton iterations, "
-            f"{self.factorisations} factorisations, {self.wall_time:.3g} s"
+            f"{self.factorisations} factorisations, {switches}{self.wall_time:.3g} s"
         )
 
 

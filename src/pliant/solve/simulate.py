@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..model.validate import choice, finite, positive
 from ..system import LinearSolver, System, needs_system
 from ..system.forces import closure
+from .cables import reach
 from .checkpoint import Checkpoint
 from .closure import close, consistent_velocity, midway, overdriven
 from .crawl import Clock, Progress, Watch
@@ -211,8 +212,9 @@ def simulate(
     notes: list[str] = []
     if system.loop_rows:
         q, v, notes = _closed(system, q, v, motions.told_at(begin))
+    reached = reach(system, motions, begin, q, v)
     problem = Problem(
-        system, drive, motions, begin, end, q, v, steps, rtol, atol, solver, Statistics(), clock,
+        system, drive, motions, begin, end, reached.q, reached.v, steps, rtol, atol, solver, Statistics(), clock,
         a=start.a[-1].copy() if going_on else None, memory=memory, control=initial_control(drive, start), breaks=_breaks(breaks, begin, end), subdivide=bool(subdivide), rho=0.8 if rho is None else rho, project=bool(project_velocity),
         baumgarte=0.02 if baumgarte is None else float(baumgarte),
     )  # fmt: skip
@@ -223,7 +225,7 @@ def simulate(
         )
     watch = Watch(system, clock, progress_line, problem.statistics, end, fixed=steps.constant is not None)
     run = Run(problem, stepper, times, functions, watch, saving)
-    run.notes += notes
+    run.notes += [*notes, *([reached.said] if reached.said else [])]
     return run.loop(progress_line)
 
 

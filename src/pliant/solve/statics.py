@@ -15,8 +15,9 @@ from ..kernels.solve.statics import CLEAR
 from ..model.validate import flag, integer, positive
 from ..system import AS_DESCRIBED, Inputs, System, needs_system
 from ..system.dynamics import LinearSolver, static_storage
-from ..system.forces import closure, independent
+from ..system.forces import closure
 from .balance import Balance, measure, static_tangent
+from .cables import complementary
 from .crush import find_crush
 from .descent import follow_forces, minimise
 from .endless import find_endless
@@ -439,12 +440,9 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
             K[system.known] = K[:, system.known] = 0.0
             K[system.known, system.known] = 1.0
             rows = np.where(system.known, 0.0, G[numbers])
-            free = np.flatnonzero(~slack)
-            free = free[independent(rows[free] * system.internal.scale)]
-            step = np.zeros(len(numbers))
-            matrix = rows[free] @ np.linalg.lstsq(K, rows[free].T, rcond=1e-13)[0]  # K may have neutral directions
-            step[free] = np.linalg.lstsq(matrix, gap[free], rcond=None)[0]
+            matrix = rows @ np.linalg.lstsq(K, rows.T, rcond=1e-13)[0]  # K may have neutral directions
             base = u[index].copy()
+            step = complementary(matrix, gap + matrix @ base, pushes).x - base
             q = result.q
         else:  # too far: halve the change of tensions
             factor *= 0.5
@@ -458,12 +456,14 @@ def _held(problem: Problem, q: Array, moved: MotionSet, load_steps: int | None) 
     if miss > 1e-9 * max(1.0, float(target.max())):
         message = f"tendon lengths could not be met: off by {miss:.3g} m"
         return replace(best, success=False, stability="unknown", warnings=(), iterations=total, message=message)
-    taut = [k for k, i in zip(numbers, index) if best.u[i] != 0.0]
+    taut = [k for k, i in zip(numbers, index) if best.u[i] != 0.0 or moved.pushes[k]]
     G = system.tendon_lengths(best.q)[1][taut]
     potential = False if problem.memory is not None and system.sticks(problem.memory) else None
     if problem.stable is None:
         return replace(best, iterations=total)
     verdict = assess(system, best.q, best.u, best.tau, G, given=problem.given, potential=potential)
-    message = ", ".join(filter(None, ["converged", verdict.summary()]))
+    loose = [name for name, k in system.held_tendons.items() if k not in taut and not moved.pushes[k]]
+    slack_ones = f"slack: {', '.join(map(repr, loose))}" if loose else ""
+    message = ", ".join(filter(None, ["converged", verdict.summary(), slack_ones]))
     warnings = (verdict.warning(),) if problem.stable and verdict.stability != "stable" else ()
     return replace(best, stability=verdict.stability, iterations=total, message=message, warnings=warnings)

@@ -16,7 +16,22 @@ from numpy.typing import NDArray
 
 from ...kernels import engine
 from ...kernels.loads.cables import CableSpace, apply_tendons, cables
-from ...kernels.loads.tendons import LAW_ELASTIC, NODE_WIDTH, SEGMENT_A, T_LENGTH, V_FRICTION, V_REST, Tendons
+from ...kernels.loads.tendons import (
+    FIXED,
+    LAW_ELASTIC,
+    NODE_WIDTH,
+    SEGMENT_A,
+    STRAIGHT,
+    T_LENGTH,
+    TANGENT_OF,
+    V_FRICTION,
+    V_REST,
+    WRAP_IN,
+    WRAP_OUT,
+    WRAP_POINT,
+    WRAP_WIDTH,
+    Tendons,
+)
 from ...model.actuators import Tendon
 from ...model.links import Frame, Rod
 from ...model.pose import Pose
@@ -193,6 +208,24 @@ def _runs(rod: Rod, part: tuple[float, float]) -> _Runs:
     return tuple(runs)
 
 
+@dataclass(frozen=True)
+class _Way:
+    """A direction of the way of a tendon, see `kernels.loads.tendons`."""
+
+    kind: np.int64
+    index: int  # of its straight stretch, or of its tangent
+    step: int
+    turn: Array  # (3, 3) from the section, forwards, to the frame of the step
+    rest: Array | None = None  # (3,) of a tangent, in the frame of its step, if the rod is as it was made
+
+
+def _goes_on(before: _Way | None, behind: _Way | None) -> bool:
+    """Whether one rod goes on where the other ends, so that only jumps of their strains turn the tendon there, as within a rod."""
+    if before is None or behind is None or before.rest is None or behind.rest is None:
+        return False
+    return before.step == behind.step and bool(np.linalg.norm(before.rest - behind.rest) < 1e-6)
+
+
 class Lines:
     """Collects points and straight stretches of lines through the robot: of all tendons, or of those that are given."""
 
@@ -209,7 +242,8 @@ class Lines:
         self.bend: list[Array] = []
         self.turn: list[Array] = []
         self.segment_turn: list[Array] = []
-        self.wraps = 0
+        self.wraps = self.tangents = 0
+        self.corners: dict[int, tuple[_Way, _Way]] = {}  # by their row of `wrap`
         self.deformed: dict[str, _Deformed] = {}  # by the name of the rod
         self.strains: dict[tuple[str, bytes], Array] = {}  # ξ* at the points of stretches
         tendons = places.robot.tendons if tendons is None else tendons
@@ -239,13 +273,24 @@ class Lines:
         constant = 0.0
         last: tuple[Anchor, Frame] | None = None
         rows: list[Array] = []
+        way: _Way | None = None  # direction of the way so far
         for place, piece in enumerate(tendon.path):
             if last is not None:
-                constant += self.join(name, k, last, self.end_of(piece, first=True), total)
+                begin = self.end_of(piece, first=True)
+                ahead = self.straight(last, begin)
+                if ahead is not None:
+                    total, way = self.corner(tendon, way, ahead, total, rows), ahead
+                constant += self.join(name, k, last, begin, total)
             if isinstance(piece, Along):
+                if place > 0:
+                    behind = self.tangent(k, tendon, piece, first=True)
+                    if not _goes_on(way, behind):
+                        total = self.corner(tendon, way, behind, total, rows)
                 total = self.along(k, tendon, piece, self.pieces[name, place], total, rows)
             if place + 1 < len(tendon.path):
                 last = self.end_of(piece, first=False)
+                if isinstance(piece, Along):
+                    way = self.tangent(k, tendon, piece, first=False)
         width = len(total)
         self.turn += [np.pad(row, (0, width - len(row))) for row in rows]
         slip = 0.0 if tendon.slip_speed is None else tendon.slip_speed
@@ -284,6 +329,54 @@ class Lines:
         self.segment_turn.append(total)
         return 0.0
 
+    def straight(self, a: tuple[Anchor, Frame], b: tuple[Anchor, Frame]) -> _Way | None:
+        """Direction of the straight stretch that `join` makes next; None if it has no length."""
+        (one, _), (two, _) = a, b
+        if one.step != two.step:
+            return _Way(STRAIGHT, len(self.segments), 0, np.zeros((3, 3)))
+        way = two.offset.translation - one.offset.translation
+        length = float(np.linalg.norm(way))
+        if length <= SAME_POINT * max(float(np.linalg.norm(one.offset.translation)), 1.0):
+            return None
+        return _Way(FIXED, 0, one.step, np.outer(way / length, (1.0, 0.0, 0.0)))
+
+    def tangent(self, k: int, tendon: Tendon, piece: Along, *, first: bool) -> _Way | None:
+        """Direction of a stretch along a rod where it begins (`first`) or ends, at a point without weight; None without friction, or where nothing is joined."""
+        if tendon.friction == 0.0:
+            return None
+        link, rod, _grid = self.places.rod(piece.rod)
+        X, other = (piece.start, piece.end) if first else (piece.end, piece.start)
+        inside = X + (1e-9 if other > X else -1e-9)  # not on the other side of a kink
+        anchor = self.places.anchor(Frame(piece.rod, X, _offset(piece, X)))
+        at = np.array([inside])
+        d, slope = piece.offsets(at)
+        node = (piece.rod, inside)
+        self.entries.setdefault(node, []).append(
+            (k, np.concatenate([[0.0], d[0], slope[0] / rod.length]), -2 - self.tangents)
+        )
+        if node not in self.nodes:
+            values, reference = rod.strains.evaluate(at)[0], rod.reference(at)[0]
+            ends = np.searchsorted(rod.strains.components, np.arange(7)).tolist()
+            head = [self.places.strain_q(link), self.places.strain_v(link)]
+            self.nodes[node] = (head, tuple(pairwise(ends)), reference, values, np.zeros_like(values))
+        self.tangents += 1
+        turn = np.sign(piece.end - piece.start) * anchor.offset.rotation
+        reference = rod.reference(at)[0]
+        straight = turn @ (reference[3:] + np.cross(reference[:3], d[0]) + slope[0] / rod.length)
+        return _Way(TANGENT_OF, self.tangents - 1, anchor.step, turn, straight / np.linalg.norm(straight))
+
+    def corner(
+        self, tendon: Tendon, before: _Way | None, behind: _Way | None, total: Array, rows: list[Array]
+    ) -> Array:
+        """A corner of a tendon with friction; returns the weights of the turning angle behind it."""
+        if tendon.friction == 0.0 or before is None or behind is None:
+            return total
+        self.corners[self.wraps] = (before, behind)
+        self.bend.append(np.concatenate([before.turn.ravel(), behind.turn.ravel()]))
+        self.wraps += 1
+        rows.append(total)
+        return np.append(total, 1.0)
+
     def along(
         self, k: int, tendon: Tendon, piece: Along, pieces: tuple[Array, Ints], total: Array, rows: list[Array]
     ) -> Array:
@@ -315,7 +408,7 @@ class Lines:
             wrap = -1
             if tendon.friction > 0:
                 wrap = self.wraps
-                self.bend.append(bends[i])
+                self.bend.append(np.pad(bends[i], (0, 9)))
                 self.wraps += 1
                 rows.append(np.concatenate([total, nodes.before[i] * L]))
             node = (piece.rod, float(x))
@@ -354,13 +447,16 @@ class Lines:
         node: list[list[int]] = []
         point: list[tuple[int, int]] = []
         data, strain, phi, slope = [], [], [], []
-        wrap = np.zeros((self.wraps, 1), dtype=np.int64)
+        wrap = np.full((self.wraps, WRAP_WIDTH), -1, dtype=np.int64)
+        tangents = np.zeros(self.tangents, dtype=np.int64)
         total = 0
         for m, (key, (head, runs, reference, values, slopes)) in enumerate(self.nodes.items()):
             first = len(point)
             for k, row, w in self.entries[key]:
                 if w >= 0:
-                    wrap[w, 0] = len(point)
+                    wrap[w, WRAP_POINT] = len(point)
+                elif w < -1:
+                    tangents[-2 - w] = len(point)
                 point.append((k, m))
                 data.append(row)
             places = []  # what leads from a coordinate to its value
@@ -371,6 +467,10 @@ class Lines:
                 total += stop - begin
             node.append([first, len(point), *head, *(a for a, _b in runs), *(b for _a, b in runs), *places])
             strain.append(reference)
+        for place, ways in self.corners.items():
+            for side, way in zip((WRAP_IN, WRAP_OUT), ways):
+                index = int(tangents[way.index]) if way.kind == TANGENT_OF else way.index
+                wrap[place, side : side + 3] = way.kind, index, way.step
         widest = max((len(row) for row in [*self.turn, *self.segment_turn]), default=0)
         turn = [np.pad(row, (0, widest - len(row))) for row in [*self.turn, *self.segment_turn]]
         return Tendons(
@@ -384,7 +484,7 @@ class Lines:
             law=as_rows(self.law, 4, np.int64),
             value=as_rows(self.value, 7),
             wrap=wrap,
-            bend=as_rows(self.bend, 9),
+            bend=as_rows(self.bend, 18),
             slope=np.concatenate(slope) if slope and self.rubs else np.zeros(0),
             turn=np.array(turn, dtype=float).reshape(len(turn), widest),
         )

@@ -2,7 +2,7 @@
 
 A straight stretch is a load between two steps (see `law`). The tension of an elastic tendon follows from its length:
 ``T = k (ℓ + u − ℓ₀) + c ℓ̇`` where that is positive. With friction the tension falls along the way by ``exp(−μθ)`` (Euler,
-Eytelwein) with the angle θ through which the tendon has turned.
+Eytelwein) with the angle θ through which the tendon has turned: along rods, and at the corners between them and straight stretches.
 """
 
 from typing import NamedTuple
@@ -10,9 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._jit import routine
-from ..algebra.dual import dadd, daxpy, dscale, get3, get6, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, YES
-from .law import add_cross_terms, clear_laws, pair_columns, point_at, subtract_pair, subtract_wrench, velocity_at
+from ..algebra.dual import dadd, daxpy, dscale, get3, get6, get9, mtv, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
+from ..layout import F2, MESSAGE_BARE, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, RE, YES
+from .law import (
+    add_cross_terms,
+    add_projection,
+    clear_laws,
+    pair_columns,
+    point_at,
+    subtract_pair,
+    subtract_wrench,
+    velocity_at,
+)
 from .tendons import (
     L_NODE,
     L_TENDON,
@@ -32,12 +41,14 @@ from .tendons import (
     SEGMENT_A,
     SEGMENT_B,
     SEGMENT_TENDON,
+    STRAIGHT,
     T_DAMP,
     T_FORCE,
     T_LENGTH,
     T_RATE,
     T_SENSE,
     T_STIFF,
+    TANGENT_OF,
     V_DAMP,
     V_FACTOR,
     V_FRICTION,
@@ -45,6 +56,9 @@ from .tendons import (
     V_REST,
     V_SPEED,
     V_STIFF,
+    WRAP_IN,
+    WRAP_OUT,
+    WRAP_POINT,
     Tendons,
     add_lines,
     combine,
@@ -65,7 +79,8 @@ class CableSpace(NamedTuple):
 
 
 W_FACTOR, W_ANGLE, W_CURVE = (np.int64(k) for k in range(3))
-N0, N3, N6 = np.int64(0), np.int64(3), np.int64(6)
+N0, N3, N6, N9 = np.int64(0), np.int64(3), np.int64(6), np.int64(9)
+SMOOTH = 1e-5  # 1/m, or without unit at corners: turning below it is smoothed
 
 
 @routine
@@ -107,7 +122,8 @@ def measure(tendons, work, q, v):
 def set_tensions(tendons, work, space, q, v, u):
     """Tension of every tendon with its derivatives, and the factors of friction; see `Work.tension`.
 
-    work.tension (tendons, 6): T, ℓ, ℓ̇, ∂T/∂ℓ, ∂T/∂ℓ̇, sense of sliding. The last is 1 while pulling, −1 while released.
+    work.tension (tendons, 6): T, ℓ, ℓ̇, ∂T/∂ℓ, ∂T/∂ℓ̇, sense of sliding. The last is 1 while pulling, −1 while released; 0, which is without friction,
+    where work.message[MESSAGE_BARE] asks for that.
     """
     measured = False
     for k in range(tendons.law.shape[0]):
@@ -133,6 +149,8 @@ def set_tensions(tendons, work, space, q, v, u):
         if value[V_FRICTION] != 0.0:
             if value[V_SPEED] > 0.0:
                 row[T_SENSE] = np.tanh(-row[T_RATE] / value[V_SPEED])
+            if work.message[MESSAGE_BARE] != 0.0:
+                row[T_SENSE] = 0.0
             set_friction(tendons, work, space, k, q)
 
 
@@ -142,7 +160,7 @@ def turning(tendons, e, q, slope):
 
     The unit tangent t̂ in section axes turns by c = κ×t̂ + t̂′ per metre; √(|c|² + ε²) − ε is smooth where it is straight.
     """
-    p = tendons.wrap[e, 0]
+    p = tendons.wrap[e, WRAP_POINT]
     m = tendons.point[p, L_NODE]
     data, bend, node = tendons.data[p], tendons.bend[e], tendons.node[m]
     xi = strain_at(tendons, m, q)
@@ -154,8 +172,7 @@ def turning(tendons, e, q, slope):
     along = vdot(n, t1)
     g = vscale(1.0 / size, vaxpy(-along, n, t1))
     c = vadd(vcross(kappa, n), g)
-    eps = 1e-5
-    root = np.sqrt(vdot(c, c) + eps * eps)
+    root = np.sqrt(vdot(c, c) + SMOOTH * SMOOTH)
     if slope.shape[0] == 2:
         one = 1.0 + 0.0 * q[0]
         for k in range(12):
@@ -176,7 +193,70 @@ def turning(tendons, e, q, slope):
             dg = vscale(1.0 / size, vaxpy(-vdot(n, dt), g, dg))
             dc = vadd(vadd(vcross(dk, n), vcross(kappa, dn)), dg)
             slope[k // 6, comp] = vdot(c, dc) / root
-    return root - eps
+    return root - SMOOTH
+
+
+# ---------------------------------------------------------------- corners
+
+
+@routine
+def way(tendons, work, e, side, q):
+    """Unit vector in the world of the way before (WRAP_IN) or behind (WRAP_OUT) the corner in row e of `wrap`."""
+    row = tendons.wrap[e]
+    o = N0 if side == WRAP_IN else N9
+    if row[side] == STRAIGHT:
+        _a, _b, n, _size = segment_ends(tendons, row[side + 1], work.state)
+        return vscale(-1.0, n)
+    A = get9(tendons.bend[e], o)
+    x = vscale(1.0 + 0.0 * q[0], (A[0], A[3], A[6]))
+    if row[side] == TANGENT_OF:
+        p = row[side + 1]
+        _d, n, _size = direction(strain_at(tendons, tendons.point[p, L_NODE], q), tendons.data[p])
+        x = mv(A, n)
+    return mv(get9(work.state[row[side + 2]], RE), x)
+
+
+@routine
+def corner(tendons, work, e, q):
+    """Angle at a corner, its derivative by the chord between the two directions per chord, and the chord.
+
+    ``2 arcsin(c/2)`` with √(c² + ε²) − ε for the chord c, which is smooth where there is no corner, and where the tendon turns back.
+    """
+    d = vsub(way(tendons, work, e, WRAP_OUT, q), way(tendons, work, e, WRAP_IN, q))
+    root = np.sqrt(vdot(d, d) + SMOOTH * SMOOTH)
+    half = 0.5 * (root - SMOOTH)
+    return 2.0 * np.arcsin(half), 1.0 / (np.sqrt(1.0 - half * half) * root), d
+
+
+@routine
+def add_way_row(t, work, tendons, e, side, q, g, y):
+    """y (nv,) += gᵀ ∂n/∂q of one of the directions n at a corner."""
+    row = tendons.wrap[e]
+    none = vscale(0.0, g)
+    if row[side] == STRAIGHT:
+        m = row[side + 1]
+        a, b, n, size = segment_ends(tendons, m, work.state)
+        F = vscale(-1.0 / size, vaxpy(-vdot(n, g), n, g))
+        add_projection(t, work, tendons.segment[m, SEGMENT_A], a, none, F, y)
+        add_projection(t, work, tendons.segment[m, SEGMENT_B], b, none, vscale(-1.0, F), y)
+        return
+    n = way(tendons, work, e, side, q)
+    add_projection(t, work, row[side + 2], none, vcross(n, g), none, y)
+    if row[side] == TANGENT_OF:
+        p = row[side + 1]
+        m = tendons.point[p, L_NODE]
+        d, n, size = direction(strain_at(tendons, m, q), tendons.data[p])
+        h = mtv(get9(tendons.bend[e], N0 if side == WRAP_IN else N9), mtv(get9(work.state[row[side + 2]], RE), g))
+        h = turned(n, size, h)
+        project(tendons.node[m], 1.0, tendons.phi, (vcross(d, h), h), y)
+
+
+@routine
+def add_corner_row(t, work, tendons, e, q, y):
+    """y (nv,) += ∂θ/∂q of the angle at a corner."""
+    _angle, f, d = corner(tendons, work, e, q)
+    add_way_row(t, work, tendons, e, WRAP_OUT, q, vscale(f, d), y)
+    add_way_row(t, work, tendons, e, WRAP_IN, q, vscale(-f, d), y)
 
 
 @routine
@@ -186,7 +266,10 @@ def set_friction(tendons, work, space, k, q):
     wraps = tendons.wrap.shape[0]
     none = work.line[:0]
     for e in range(first, end):
-        space.wrapped[e, W_CURVE] = turning(tendons, e, q, none)
+        if tendons.wrap[e, WRAP_POINT] < 0:
+            space.wrapped[e, W_CURVE] = corner(tendons, work, e, q)[0]
+        else:
+            space.wrapped[e, W_CURVE] = turning(tendons, e, q, none)
     scale = tendons.value[k, V_FRICTION] * work.tension[k, T_SENSE]
     for e in range(first, end):
         angle = 0.0 * q[0]
@@ -194,7 +277,8 @@ def set_friction(tendons, work, space, k, q):
             angle += tendons.turn[e, m] * space.wrapped[first + m, W_CURVE]
         space.wrapped[e, W_ANGLE] = angle
         space.wrapped[e, W_FACTOR] = np.exp(-scale * angle)
-        work.factor[tendons.wrap[e, 0]] = space.wrapped[e, W_FACTOR]
+        if tendons.wrap[e, WRAP_POINT] >= 0:
+            work.factor[tendons.wrap[e, WRAP_POINT]] = space.wrapped[e, W_FACTOR]
     for s in range(tendons.segment.shape[0]):
         if tendons.segment[s, SEGMENT_TENDON] == k:
             angle = 0.0 * q[0]
@@ -317,7 +401,9 @@ def gradients(t, tendons, work, space, k, q, v, cq, cv, rate, out):
             project(node, weight, tendons.phi, daxpy(cv, w, dscale(cq, (vcross(d, y), y))), out[2])
     if rubs:
         for e in range(tendons.law[k, LAW_FIRST], tendons.law[k, LAW_END]):
-            add_wrap(tendons, tendons.wrap[e, 0], q, space.wrapped[e, W_FACTOR] * space.wrapped[e, W_ANGLE], out[3])
+            if tendons.wrap[e, WRAP_POINT] >= 0:
+                angle = space.wrapped[e, W_FACTOR] * space.wrapped[e, W_ANGLE]
+                add_wrap(tendons, tendons.wrap[e, WRAP_POINT], q, angle, out[3])
     for m in range(tendons.segment.shape[0]):
         if tendons.segment[m, SEGMENT_TENDON] != k:
             continue
@@ -363,7 +449,7 @@ def add_tension_tangents(t, tendons, work, space, q, v, cq, cv, out):
     for k in range(tendons.law.shape[0]):
         row = work.tension[k]
         friction = tendons.value[k, V_FRICTION]
-        slips = friction != 0.0 and tendons.value[k, V_SPEED] > 0.0
+        slips = friction != 0.0 and tendons.value[k, V_SPEED] > 0.0 and work.message[MESSAGE_BARE] == 0.0
         if row[T_STIFF] == 0.0 and row[T_DAMP] == 0.0 and friction == 0.0:
             continue
         rate = row[T_DAMP] != 0.0 or slips
@@ -392,8 +478,8 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
             right[i] = 0.0
         for e in range(first, end):
             f = tendons.turn[e, m] * space.wrapped[e, W_FACTOR]
-            if f != 0.0:
-                add_wrap(tendons, tendons.wrap[e, 0], q, f, left)
+            if f != 0.0 and tendons.wrap[e, WRAP_POINT] >= 0:
+                add_wrap(tendons, tendons.wrap[e, WRAP_POINT], q, f, left)
         for s in range(tendons.segment.shape[0]):
             f = tendons.turn[wraps + s, m]
             if tendons.segment[s, SEGMENT_TENDON] == k and f != 0.0:
@@ -402,8 +488,12 @@ def add_turning_tangent(t, tendons, work, space, k, q, scale, out):
                 add_segment_row(
                     t, work, tendons.segment[s, SEGMENT_A], tendons.segment[s, SEGMENT_B], a, n, scaled, left
                 )
+        if tendons.wrap[first + m, WRAP_POINT] < 0:
+            add_corner_row(t, work, tendons, first + m, q, right)
+            add_outer(left, scale, right, out)
+            continue
         turning(tendons, first + m, q, slope)
-        node = tendons.node[tendons.point[tendons.wrap[first + m, 0], L_NODE]]
+        node = tendons.node[tendons.point[tendons.wrap[first + m, WRAP_POINT], L_NODE]]
         v0 = node[N_V]
         for c in range(6):
             o = node[N_PHI + c]

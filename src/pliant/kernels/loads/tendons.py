@@ -29,8 +29,8 @@ class Tendons(NamedTuple):
     span: F2  # (segments, 6) the two ends in the frames of their steps
     law: I2  # (tendons, 4) input, 1 if elastic, first and end of its rows in `wrap`
     value: F2  # (tendons, 7) k, c, ℓ₀, μ, speed at which friction turns (0: always pulls), constant part of the length, factor
-    wrap: I2  # (wraps, 1) point, for tendons with friction, in the order of their way
-    bend: F2  # (wraps, 9) ξ*′ (6) and d″ (3) per metre
+    wrap: I2  # (wraps, WRAP_WIDTH) places where tendons with friction turn, in the order of their way: points of rods, and corners, see below
+    bend: F2  # (wraps, 18) of a point ξ*′ (6) and d″ (3) per metre; of a corner two 3×3 matrices that turn directions into the frames of their steps
     slope: F1  # (Σ,) derivatives of phi, or nothing without friction
     turn: F2  # (wraps + segments, most wraps of a tendon) weights of the turning angle before a point or segment
 
@@ -40,6 +40,10 @@ class Tendons(NamedTuple):
 N_FIRST, N_END, N_Q, N_V, N_BEGIN, N_STOP, N_PHI = (np.int64(k) for k in (0, 1, 2, 3, 4, 10, 16))
 NODE_WIDTH = 4 + 3 * 6
 L_TENDON, L_NODE = (np.int64(k) for k in range(2))
+# columns of `wrap`: the point, or −1 for a corner, of which the two directions follow: their kind, the straight stretch or the point whose direction they are,
+# and the step that they turn with (fixed ones: their vector is the first column of the matrix)
+WRAP_POINT, WRAP_IN, WRAP_OUT, WRAP_WIDTH = (np.int64(k) for k in (0, 1, 4, 7))
+STRAIGHT, FIXED, TANGENT_OF = (np.int64(k) for k in range(3))
 T_FORCE, T_LENGTH, T_RATE, T_STIFF, T_DAMP, T_SENSE = (np.int64(k) for k in range(6))
 LAW_INPUT, LAW_ELASTIC, LAW_FIRST, LAW_END = (np.int64(k) for k in range(4))
 SEGMENT_TENDON, SEGMENT_A, SEGMENT_B = (np.int64(k) for k in range(3))

@@ -27,7 +27,7 @@ from ..slots import HOLD_ACTIVE, MARCH_FACTORISATIONS, MARCH_ITERATIONS, MARCH_P
 from .chart import CARRY, CURVE, TURN, UNTURN, apply_transposed, set_chart, solve_inverse
 from .constraints import holds
 from .esdirk import recall
-from .linearised import linearise, restore_step, solve_backward
+from .linearised import hold_as, linearise, restore_step, solve_backward, taut_as
 from .newton import CONVERGED, SINGULAR
 from .prescribed import clear_known
 from .projected import project_back
@@ -230,14 +230,23 @@ def adjoint(problem, tape, rec, lever, factors, p):
         for j in range(nv):
             Q[j] = lever.q[k + 1, j]
             V[j] = lever.v[k + 1, j]
-        if held:
-            g, known = tape.tableau[s - 1, s - 1] * h, NO
-            if together and g > 0.0 and not serves(lever, g):  # its rows are those of the projection, too
+        taut_as(work, rec, k + 1)
+        projected = holds(work)
+        hold_as(work, rec, k)
+        if projected:
+            g, known, impact = tape.tableau[s - 1, s - 1] * h, NO, rec.impact[k + 1] != 0.0
+            if (
+                held and together and g > 0.0 and not impact and not serves(lever, g)
+            ):  # its rows are those of the projection, too
                 recall(work, tape, s - 1, h)
                 if not linearise(problem, tape, rec, lever, factors, k, s - 1, g, held, YES):
                     return SINGULAR
                 lever.keep[KEPT_READY], known = 1.0, YES
-            project_back(problem, tape, rec, lever, k + 1, known, Q, V)
+            if not project_back(problem, tape, rec, lever, k + 1, known, Q, V):
+                return SINGULAR
+            if impact:
+                lever.keep[KEPT_G] = 0.0  # its factors took their place
+            hold_as(work, rec, k)
         for i in range(s):
             for j in range(nv):
                 lever.back[0, i, j] = 0.0
@@ -255,6 +264,7 @@ def adjoint(problem, tape, rec, lever, factors, p):
     for j in range(nv):
         lever.start[0, j] = lever.q[0, j]
         lever.start[1, j] = lever.v[0, j]
-    if holds(work):
-        project_back(problem, tape, rec, lever, np.int64(0), NO, lever.start[0], lever.start[1])
+    taut_as(work, rec, np.int64(0))
+    if holds(work) and not project_back(problem, tape, rec, lever, np.int64(0), NO, lever.start[0], lever.start[1]):
+        return SINGULAR
     return CONVERGED

@@ -28,7 +28,7 @@ def holds(work):
     """Whether any tendon has a prescribed length, or there are loops."""
     count = work.closure.shape[0]
     for k in range(work.hold.shape[0]):
-        if work.hold[k, HOLD_ACTIVE] == 1.0:
+        if work.hold[k, HOLD_ACTIVE] > 0.0:
             count += 1
     return count > 0
 
@@ -54,7 +54,7 @@ def choose_rows(c, work, G):
     n, m = work.hold.shape[0], work.rows.shape[1]
     choice = work.schur[m]
     for k in range(m):
-        choice[k] = 1.0 if k >= n or work.hold[k, HOLD_ACTIVE] == 1.0 else 0.0
+        choice[k] = 1.0 if k >= n or work.hold[k, HOLD_ACTIVE] > 0.0 else 0.0
         for i in range(c.scale.shape[0]):
             work.rows[2, k, i] = G[k, i] * c.scale[i]
     independent_rows(work.rows[2], choice)

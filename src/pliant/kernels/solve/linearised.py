@@ -2,10 +2,10 @@
 
 With the stage's ``V = v̄ + g A``, ``X = x̄ + g K`` and the chart of `chart`, variations obey ::
 
-    S δA + Gᵀ δρ = B δu − δr − (∂r/∂q) δq̄ − (∂r/∂v) δv̄,    S = g² (∂r/∂q) E + g ∂r/∂v + ∂r/∂a,   E = Tᵣ L⁻¹
+    S δA + Pᵀ δρ = B δu − δr − (∂r/∂q) δq̄ − (∂r/∂v) δv̄,    S = g² (∂r/∂q) E + g ∂r/∂v + ∂r/∂a,   E = Tᵣ L⁻¹
     (g G + g² H E) δA = −δė − H δq̄ − G δv̄,                  δq̄ = P δq₀ + Tᵣ L⁻¹ (Tᵣ δx̄ + g δv̄)
 
-where ρ are tensions of held tendons and −λ of loops, G their derivatives and ``H = ∂ė/∂q``. Redundant rows and prescribed coordinates take no part.
+where ρ are tensions of held tendons and −λ of loops, G derivatives of lengths and closures, ``P = G`` but for tendons with friction, and ``H = ∂ė/∂q``. Redundant rows and prescribed coordinates take no part.
 """
 
 import numpy as np
@@ -14,8 +14,9 @@ from ..._jit import routine
 from ..algebra.linear import lu_factor, lu_solve, lu_solve_transposed
 from ..algebra.manifold import VELOCITIES
 from ..groups import unpack_tendons
-from ..loads.tendons import LAW_INPUT
-from ..loads.together import loop_drift
+from ..layout import MESSAGE_BARE
+from ..loads.tendons import LAW_INPUT, V_FRICTION
+from ..loads.together import input_columns, loop_drift
 from ..recursion.blocks import all_columns
 from ..recursion.forward import forward
 from ..slots import HOLD_ACTIVE, NEWTON_MOVE, NEWTON_RESIDUAL
@@ -24,7 +25,7 @@ from .constraints import choose_rows
 from .esdirk import begin_stage
 from .factors import factor_tangent
 from .prescribed import clear_known
-from .record import SPARE_ROWS, STAGE_G, STAGE_H
+from .record import SPARE_ROWS, STAGE_G, STAGE_H, STAGE_PULL
 from .residual import residual_derivatives, residual_tangent
 from .settle import put_rows, rows_at
 from .stages import put_stage, stage_problem
@@ -37,6 +38,13 @@ def hold_as(work, rec, k):
     """Which tendons were held in step k."""
     for j in range(work.hold.shape[0]):
         work.hold[j, HOLD_ACTIVE] = rec.hold[k, j]
+
+
+@routine
+def taut_as(work, rec, k):
+    """Which tendons took part in the projection of state k."""
+    for j in range(work.hold.shape[0]):
+        work.hold[j, HOLD_ACTIVE] = rec.taut[k, j]
 
 
 @routine
@@ -65,12 +73,14 @@ def restore_step(problem, tape, rec, lever, k, h):
 
 @routine
 def stiffness_of(problem, q, rho, scale, out):
-    """out (1, nv, nv) = ∂r/∂q at rest and without loads but for the tensions and loop forces scale × ρ, which r is linear in."""
+    """out (1, nv, nv) = ∂r/∂q at rest and without loads but for the tensions and loop forces scale × ρ, which r is linear in; without friction of tendons."""
     t, work, c, loads, _fronts, u, tau = problem
     put_forces(problem, rho, scale)
+    work.message[MESSAGE_BARE] = 1.0
     residual_tangent(
         t, work, c, loads, q, work.zero, work.zero, u, tau, 1.0, 0.0, 0.0, work.newton[NEWTON_RESIDUAL], out
     )
+    work.message[MESSAGE_BARE] = 0.0
 
 
 @routine
@@ -80,7 +90,7 @@ def put_forces(problem, rho, scale):
     n = work.hold.shape[0]
     law = unpack_tendons(loads[0], loads[1]).law
     for k in range(n):
-        if work.hold[k, HOLD_ACTIVE] == 1.0:
+        if work.hold[k, HOLD_ACTIVE] > 0.0:
             u[law[k, LAW_INPUT]] = scale * rho[k]
     for k in range(work.multiplier.shape[0]):
         work.multiplier[k] = -scale * rho[n + k]
@@ -104,14 +114,14 @@ def rates_by_q(problem, q, v, rows, lever):
                 rows[k, i] -= lever.rows[SPARE_ROWS, k, i]
     held = 0
     for k in range(n):
-        held += work.hold[k, HOLD_ACTIVE] == 1.0
+        held += work.hold[k, HOLD_ACTIVE] > 0.0
     if held > 0:
         rho = lever.vectors[11]
         for k in range(m):
             rho[k] = 0.0
         stiffness_of(problem, q, rho, 0.0, lever.other[:1])
         for k in range(n):
-            if work.hold[k, HOLD_ACTIVE] != 1.0:
+            if not work.hold[k, HOLD_ACTIVE] > 0.0:
                 continue
             rho[k] = 1.0
             stiffness_of(problem, q, rho, 1.0, lever.other[1:2])
@@ -124,6 +134,32 @@ def rates_by_q(problem, q, v, rows, lever):
         for i in range(nv):
             if c.known[i] == 1:
                 rows[k, i] = 0.0
+
+
+@routine
+def put_pulls(here, q, v, lever):
+    """Generalised forces of unit tensions and of the forces of loops, into the rows STAGE_PULL: G, but for tendons with friction."""
+    t, work, c, loads, _fronts, u, _tau = here
+    G, pull = lever.rows[STAGE_G], lever.rows[STAGE_PULL]
+    for k in range(G.shape[0]):
+        for i in range(G.shape[1]):
+            pull[k, i] = G[k, i]
+    n, rubs = work.hold.shape[0], False
+    if n == 0:
+        return
+    tendons = unpack_tendons(loads[0], loads[1])
+    for k in range(n):
+        rubs = rubs or (work.hold[k, HOLD_ACTIVE] > 0.0 and tendons.value[k, V_FRICTION] != 0.0)
+    if not rubs:
+        return
+    forward(t, q, v, work.zero, work)
+    all_columns(t, work, ONE, 1.0, 0.0, 0.0)
+    input_columns(t, work, loads, q, v, u, lever.columns)
+    for k in range(n):
+        if tendons.value[k, V_FRICTION] != 0.0:
+            for i in range(G.shape[1]):
+                pull[k, i] = -lever.columns[tendons.law[k, LAW_INPUT], i]
+            clear_known(c, pull[k])
 
 
 @routine
@@ -172,6 +208,7 @@ def linearise(problem, tape, rec, lever, factors, k, i, g, held, together):
             u[j] = rec.inputs[k, i, j]  # tensions are changed there
         rows_at(here, q, v, lever.rows[STAGE_G])
         choose_rows(c, work, lever.rows[STAGE_G])
+        put_pulls(here, q, v, lever)
     for j in range(work.multiplier.shape[0]):
         work.multiplier[j] = rec.force[k, i, j]
     r = work.newton[NEWTON_RESIDUAL]
@@ -235,14 +272,14 @@ def factor(c, work, lever, g, held, together):
                 A[j, i] = 0.0
             A[i, i] = top
     if m > 0:
-        add_constraint_rows(c, work, lever, g, top, held)
+        add_constraint_rows(c, work, lever, g, top, held, STAGE_G if together else STAGE_PULL)
     return lu_factor(A, lever.pivot)
 
 
 @routine
-def add_constraint_rows(c, work, lever, g, top, held):
-    """The rows g G + g² H E and columns Gᵀ of the constraints that take part; each of the size of the stiffness."""
-    A, scale, G = lever.kkt, c.scale, lever.rows[STAGE_G]
+def add_constraint_rows(c, work, lever, g, top, held, pulls):
+    """The rows g G + g² H E of the constraints that take part, and columns of their forces, from the rows `pulls`; each of the size of the stiffness."""
+    A, scale, G, pull = lever.kkt, c.scale, lever.rows[STAGE_G], lever.rows[pulls]
     nv = scale.shape[0]
     m = A.shape[0] - nv
     for k in range(m):
@@ -258,7 +295,7 @@ def add_constraint_rows(c, work, lever, g, top, held):
         lever.size[k] = top / np.sqrt(size) if size > 0.0 else 0.0
         for j in range(nv):
             A[nv + k, j] = lever.size[k] * scale[j] * (g * A[nv + k, j] + G[k, j])
-            A[j, nv + k] = lever.size[k] * scale[j] * G[k, j] if held else 0.0
+            A[j, nv + k] = lever.size[k] * scale[j] * pull[k, j] if held else 0.0
         for j in range(m):
             A[nv + k, nv + j] = top if j == k and lever.size[k] == 0.0 else 0.0
         if lever.size[k] == 0.0:

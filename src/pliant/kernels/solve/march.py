@@ -1,23 +1,15 @@
 """Marching through time: the loop over steps, with error control, inside the engine.
 
 A run is many calls of `march`, each for as many steps as its log has room for. It comes back to Python where something is to be
-done there: the log is full, the end or a break of inputs is reached, a function failed, the step cannot be made short enough.
+done there: the log is full, the end or a break of inputs is reached, a function failed, the step cannot be made short enough, a cable of prescribed length falls slack or becomes taut.
 """
 
 import numpy as np
 
 from ..._call import call_load
 from ..._jit import routine
-from ..groups import unpack_tendons
-from ..loads.tendons import LAW_INPUT, T_LENGTH
-from ..loads.together import tendon_lengths
 from ..program import GOOD, evaluate
-from ..recursion.blocks import all_columns
-from ..recursion.forward import forward
 from ..slots import (
-    HOLD_ACTIVE,
-    HOLD_LENGTH,
-    HOLD_PUSHES,
     MARCH_AFTER,
     MARCH_BUDGET,
     MARCH_CONSERVE,
@@ -45,6 +37,8 @@ from ..slots import (
     MARCH_RATE,
     MARCH_REFUSED,
     MARCH_REJECTED,
+    MARCH_SEEK,
+    MARCH_SIZE,
     MARCH_STAGE,
     MARCH_STEPS,
     MARCH_SWITCH,
@@ -54,7 +48,9 @@ from ..slots import (
     MARCH_TRUST,
     MARCH_WATCH,
     NEWTON_MOVE,
+    OPTION_ATOL,
     OPTION_POWER,
+    OPTION_RTOL,
     REPORT_KINETIC,
 )
 from .balance import power_balance
@@ -62,14 +58,16 @@ from .constraints import holds
 from .esdirk import at_instant, displacement, esdirk_step, restore_forces
 from .momentum import conserving_step
 from .newton import CONVERGED, EXHAUSTED, SINGULAR
-from .stages import ONE, ZERO, refine, stage_problem
-from .tape import ARRIVED, FULL, NONSENSE, SLOW, TOLD_TO_STOP, TOO_SHORT
+from .slack import NEVER, clear_slack, crossing, some_only_pull
+from .stages import ZERO, refine, stage_problem
+from .tape import ARRIVED, FULL, NONSENSE, SLOW, SWITCHED, TOLD_TO_STOP, TOO_SHORT
 
 ROUNDING = 4.0 * 2.0**-52  # of a time that follows from others
 EVERY = 4  # steps between two looks at the energy while nothing supplies any
 SWITCHES = 256.0  # longest stretch of steps in explicit form
 GOOD_STEPS = 8.0  # without a failure, after which the residual form is trusted again
 REFUSALS = 3.0  # rejections by error in a row after which Python looks for a jump of the inputs
+SOON, AT_ONCE, SHORTEST = 0.1, 1e-9, 1e-6  # how late a tendon may switch: shares of tolerances and steps
 LEFT, RIGHT = np.int64(-1), np.int64(1)  # a step that ends at a jump does not see it
 SAMPLE = np.int64(1)  # what a function of inputs is asked for: all stages at once
 
@@ -115,60 +113,43 @@ def length_of_step(p):
 
 
 @routine
-def slack_and_taut(problem, tape):
-    """Which tendons of prescribed length hold at the end of a step, if a tension may only pull. Returns True if any changed."""
-    t, work, _c, loads, _fronts, u, _tau = problem
-    m = work.hold.shape[0]
-    last = tape.a.shape[0] - 1
-    prescribed = 0
-    for k in range(m):
-        prescribed += work.hold[k, HOLD_ACTIVE] != 0.0
-    if prescribed == 0:
-        return False
-    law = unpack_tendons(loads[0], loads[1]).law
-    forward(t, tape.q[last], tape.v[last], work.zero, work)
-    all_columns(t, work, ONE, 1.0, 0.0, 0.0)
-    tendon_lengths(work, loads, tape.q[last], tape.v[last], u, work.rows[2, :m])
-    changed = False
-    for k in range(m):
-        hold = work.hold[k]
-        if hold[HOLD_PUSHES] == 1.0:
-            continue
-        if hold[HOLD_ACTIVE] == 1.0 and u[law[k, LAW_INPUT]] < 0.0:
-            hold[HOLD_ACTIVE] = -1.0
-            changed = True
-        elif hold[HOLD_ACTIVE] == -1.0 and work.tension[k, T_LENGTH] > hold[HOLD_LENGTH] * (1.0 + 1e-12):
-            hold[HOLD_ACTIVE] = 1.0
-            changed = True
-        if changed:
-            for i in range(tape.inputs.shape[0]):
-                tape.inputs[i, law[k, LAW_INPUT]] = 0.0
-    return changed
-
-
-@routine
 def attempt(problem, tape, program, factors, h, p):
-    """One step of length h, with tensions that only pull. Returns a status; TOLD_TO_STOP if a function of inputs failed."""
+    """One step of length h. Returns a status; TOLD_TO_STOP if a function of inputs failed."""
     p[MARCH_TRIED] = h
     p[MARCH_STAGE] = -1.0
     if not ask(problem, tape, program, h, p):
         return TOLD_TO_STOP
-    last = tape.a.shape[0] - 1
     for k in range(tape.force.shape[1]):
         tape.force[0, k] = problem.work.multiplier[k]
-    for _ in range(2 * problem.work.hold.shape[0] + 1):
-        if p[MARCH_CONSERVE] > 0.0:
-            status = conserving_step(problem, tape, factors, h, p)
-        else:
-            status = esdirk_step(problem, tape, factors, h, p)
-        if status != CONVERGED:
-            restore_forces(problem, tape)
-            at_instant(problem.work, tape)
-            return status
-        if not slack_and_taut(stage_problem(problem, tape, last), tape):
-            return status
-        p[MARCH_FACTORED] = 0.0
+    if p[MARCH_CONSERVE] > 0.0:
+        status = conserving_step(problem, tape, factors, h, p)
+    else:
+        status = esdirk_step(problem, tape, factors, h, p)
+    if status != CONVERGED:
+        restore_forces(problem, tape)
+        at_instant(problem.work, tape)
     return status
+
+
+@routine
+def near_switch(share, over, h, p):
+    """Whether the end of a step is as good as the instant, at a share of it, at which a tendon falls slack or becomes taut; if not, the step there is the next one.
+
+    With constant steps that is their end. It is aimed at a little later, since slack tendons are told by a tension below zero and taut ones by their length.
+    """
+    if p[MARCH_CONSTANT] > 0.0:
+        return True
+    p[MARCH_SEEK] = max(p[MARCH_SEEK], h)
+    late, tolerated = (1.0 - share) * h, SOON * np.sqrt(p[OPTION_RTOL]) * p[MARCH_SEEK]
+    close = late <= tolerated and (
+        over <= SOON * (p[OPTION_RTOL] + p[OPTION_ATOL]) * p[MARCH_SIZE] or late <= AT_ONCE * p[MARCH_SEEK]
+    )
+    if close or h <= SHORTEST * p[MARCH_SEEK]:
+        return True
+    p[MARCH_H] = share * h + min(0.3 * tolerated, 0.1 * late)
+    p[MARCH_REJECTED] += 1.0
+    p[MARCH_AFTER] = 1.0
+    return False
 
 
 @routine
@@ -325,9 +306,20 @@ def march(problem, tape, program, factors, p):
         if constant and status == CONVERGED and p[MARCH_OFF] > 1.0:
             return NONSENSE
         if status == CONVERGED and (constant or p[MARCH_ERROR] <= 1.0):
+            share = NEVER
+            if some_only_pull(problem.work):
+                share, over = crossing(problem, tape, h)
+                if share <= 1.0 and not near_switch(share, over, h, p):
+                    restore_forces(problem, tape)
+                    at_instant(problem.work, tape)
+                    continue
             if last:
                 tape.times[tape.a.shape[0] - 1] = p[MARCH_END]
+            if share <= 1.0:
+                clear_slack(problem, tape, tape.inputs[tape.a.shape[0] - 1])
             accept(problem, tape, factors, p)
+            if share <= 1.0:
+                return SWITCHED
             if constant:
                 if p[MARCH_RATE] > 0.05:  # stale, where many digits are wanted
                     p[MARCH_FACTORED] = 0.0

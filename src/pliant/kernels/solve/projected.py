@@ -1,6 +1,7 @@
 """The projection of a state (`settle`), linearised.
 
 ``δq₁ = P δq + Tᵣ (D δμ + δD μ)`` with ``G₁ δq₁ = −δe`` and ``δv₁ = δv + D δν + δD ν`` with ``G₁ δv₁ + H₁ δq₁ = −δė``, where ``δD μ = W ∂(Gᵀμ)/∂q δq``.
+Velocities that change as in an impact are in `impact`.
 """
 
 import numpy as np
@@ -13,7 +14,8 @@ from ..slots import NEWTON_STEP
 from .chart import CARRY, TURN, apply_chart, apply_transposed, set_chart
 from .constraints import POSITIONS, RATES, clear, solve_small
 from .esdirk import tell
-from .linearised import rates_by_q, stiffness_of
+from .impact import impact_back, impact_forward, linearise_impact
+from .linearised import rates_by_q, stiffness_of, taut_as
 from .prescribed import clear_known
 from .record import AFTER_G, AFTER_H, BEFORE_D, BEFORE_G
 from .rollout import put_step
@@ -27,7 +29,8 @@ NO_FORCE, OF_VALUES, OF_RATES = np.int64(0), np.int64(1), np.int64(2)  # planes 
 
 @routine
 def state_before(problem, tape, rec, k):
-    """The problem of the projection of state k, with what constraints follow there, and which stage of the tape has the state before it."""
+    """The tendons and constraints of the projection of state k, and which stage of the tape has the state before it."""
+    taut_as(problem.work, rec, k)
     i = tape.a.shape[0] - 1
     if k == 0:
         i = 0
@@ -42,7 +45,10 @@ def state_before(problem, tape, rec, k):
 
 @routine
 def linearise_projection(problem, tape, rec, lever, k, i):
-    """G, D, G₁, H₁, the chart of the move and ∂(Gᵀμ)/∂q, ∂(Gᵀν)/∂q of the projection of state k, from stage i of the tape."""
+    """G, D, G₁, H₁, the chart of the move and ∂(Gᵀμ)/∂q, ∂(Gᵀν)/∂q of the projection of state k, from stage i of the tape; of an impact its factors.
+
+    Returns False if these are singular.
+    """
     here = stage_problem(problem, tape, i)
     q, v = tape.q[i], tape.v[i]
     rates_by_q(here, rec.q[k], rec.v[k], lever.rows[AFTER_H], lever)
@@ -51,6 +57,7 @@ def linearise_projection(problem, tape, rec, lever, k, i):
         stiffness_of(here, q, rec.push[k, max(plane - 1, 0)], 1.0 if plane > 0 else 0.0, lever.other[plane : plane + 1])
     directions(here, q, v, lever.rows[BEFORE_G], lever.rows[BEFORE_D])
     chart_of_move(here, rec, lever, k)
+    return rec.impact[k] == 0.0 or linearise_impact(here, tape, rec, lever, k, i)
 
 
 @routine
@@ -243,10 +250,23 @@ def bend_back(here, lever, q, push, along, x, slope, left):
 
 
 @routine
+def rates_of_impact(here, rec, lever, k, lq):
+    """q̄ += ∂(νᵀ G y − zᵀė)/∂q of the impact in state k, with the tables; adjoints y and z are in `lever`."""
+    zero, products = lever.vectors[10][: lever.rate.shape[1]], here.work.products
+    clear(zero)
+    sweep_rows(here, rec.q[k], lever.along[k, 1], 1.0, zero, rec.push[k, 1], NO, lever.tables)
+    for j in range(lq.shape[0]):
+        lq[j] += products[K_ROW, j]
+    sweep_rows(here, rec.q[k], rec.v[k], -1.0, zero, lever.rate[k], NO, lever.tables)
+    for j in range(lq.shape[0]):
+        lq[j] += products[K_ROW, j]
+
+
+@routine
 def project_back(problem, tape, rec, lever, k, known, lq, lv):
     """Derivatives (lq, lv) by state k after its projection become those by the state before it; adjoints into `lever`. `known`: G before it is there.
 
-    With the transposed equations: ``z = (G₁D)⁻ᵀ Dᵀ v̄``, ``v̄ ← v̄ − G₁ᵀ z``, ``q̄ ← q̄ − H₁ᵀ z``, and likewise for values. All products come from
+    Returns False if those of an impact are singular. With the transposed equations: ``z = (G₁D)⁻ᵀ Dᵀ v̄``, ``v̄ ← v̄ − G₁ᵀ z``, ``q̄ ← q̄ − H₁ᵀ z``, and likewise for values. All products come from
     sweeps over the tables.
     """
     c = problem.c
@@ -261,9 +281,17 @@ def project_back(problem, tape, rec, lever, k, known, lq, lv):
     chart_of_move(here, rec, lever, k)
     slope = unpack_internal(problem.loads[0], lever.tables).scale
     left = lever.vectors[8][: lever.rate.shape[1]]
-    swept = rates_back(here, lever, rec.q[k], rec.v[k], lq, lv, lever.rate[k], left)
-    for j in range(nv):
-        lever.along[k, 1, j] = lv[j]
+    impact, swept = rec.impact[k] != 0.0, NO
+    if impact:
+        rows_at(here, rec.q[k], rec.v[k], lever.rows[AFTER_G])
+        if not impact_back(here, tape, rec, lever, k, i, lq, lv, lever.along[k, 1], lever.rate[k]):
+            return False
+        rates_of_impact(here, rec, lever, k, lq)
+        clear(left)
+    else:
+        swept = rates_back(here, lever, rec.q[k], rec.v[k], lq, lv, lever.rate[k], left)
+        for j in range(nv):
+            lever.along[k, 1, j] = lv[j]
     more = lever.vectors[9][: lever.value.shape[1]]
     values_back(here, lever, rec.q[k], rec.v[k], lq, lever.value[k], left, swept, more)
     x = lever.vectors[7][:nv]
@@ -273,13 +301,14 @@ def project_back(problem, tape, rec, lever, k, known, lq, lv):
     apply_transposed(c, lever.chart, CARRY, 1.0, lq, x)
     for j in range(nv):
         lq[j] = x[j]
-    for plane in range(2):
+    for plane in range(1 if impact else 2):
         bend_back(here, lever, q, rec.push[k, plane], lever.along[k, plane], lq, slope, more)
+    return True
 
 
 @routine
-def project_forward(problem, lever, close, more, dq, dv):
-    """Variations (dq, dv) of the state before a projection become those behind it; after `linearise_projection`.
+def project_forward(problem, lever, impact, close, more, dq, dv):
+    """Variations (dq, dv) of the state before a projection, with or without `impact`, become those behind it; after `linearise_projection`.
 
     From outside there may be changes of values and rates of the constraints, close (2, m), and of the projection's moves, more (2, nv).
     """
@@ -293,7 +322,8 @@ def project_forward(problem, lever, close, more, dq, dv):
     bend(lever, OF_VALUES, dq, x)
     for j in range(nv):
         free = 0.0 if c.known[j] == 1 else c.scale[j] * c.scale[j]
-        dv[j] += free * w[j] + more[1, j]
+        if not impact:
+            dv[j] += free * w[j] + more[1, j]
         x[j] = free * x[j] + more[0, j]
     apply_chart(c, lever.chart, TURN, 1.0, x, y)
     apply_chart(c, lever.chart, CARRY, 1.0, dq, w)
@@ -306,6 +336,9 @@ def project_forward(problem, lever, close, more, dq, dv):
         apply_chart(c, lever.chart, TURN, 1.0, D[r], y)
         for j in range(nv):
             dq[j] += mu[r] * y[j]
+    if impact:
+        impact_forward(problem, lever, close[1], more[1], dq, dv)
+        return
     for r in range(m):
         rhs[r] = -dot(G1[r], dv, nv) - dot(H1[r], dq, nv) - close[1, r]
     small_solve(problem, lever, RATES, rhs, mu)

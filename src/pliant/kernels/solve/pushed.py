@@ -14,7 +14,7 @@ from ..slots import MARCH_FIRST, MARCH_STEPS
 from .chart import CARRY, CURVE, INVERSE, TURN, UNTURN, apply_chart, set_chart
 from .constraints import holds
 from .esdirk import recall
-from .linearised import linearise, restore_step, solve_forward
+from .linearised import linearise, restore_step, solve_forward, taut_as
 from .newton import CONVERGED, SINGULAR
 from .prescribed import clear_known
 from .projected import linearise_projection, project_forward, state_before
@@ -138,6 +138,22 @@ def rate_of(c, lever, V, X, K):
 
 
 @routine
+def push_projection(problem, tape, rec, lever, k):
+    """Directions through the projection of state k, if there is one. Returns a status."""
+    taut_as(problem.work, rec, k)
+    if not holds(problem.work):
+        return CONVERGED
+    i = state_before(problem, tape, rec, k)
+    if not linearise_projection(problem, tape, rec, lever, k, i):
+        return SINGULAR
+    for d in range(lever.dq.shape[0]):
+        project_forward(
+            problem, lever, rec.impact[k] != 0.0, lever.dclose[d], lever.dmove[d], lever.dq[d], lever.dv[d],
+        )  # fmt: skip
+    return CONVERGED
+
+
+@routine
 def push_step(problem, tape, rec, lever, factors, p):
     """Directions (lever.dq, lever.dv, lever.du) through step p[MARCH_FIRST], or (−1) through the projection of the start. Returns a status."""
     work = problem.work
@@ -145,20 +161,11 @@ def push_step(problem, tape, rec, lever, factors, p):
     p[MARCH_STEPS] = k
     s = tape.a.shape[0]
     if k < 0:
-        i = state_before(problem, tape, rec, np.int64(0))
-        linearise_projection(problem, tape, rec, lever, np.int64(0), i)
-        for d in range(lever.dq.shape[0]):
-            project_forward(problem, lever, lever.dclose[d], lever.dmove[d], lever.dq[d], lever.dv[d])
-        return CONVERGED
+        return push_projection(problem, tape, rec, lever, np.int64(0))
     h = put_step(tape, rec, k)
     restore_step(problem, tape, rec, lever, k, h)
     held = holds(work)
     for i in range(1, s):
         if not stage_forward(problem, tape, rec, lever, factors, k, i, h, held):
             return SINGULAR
-    if held:
-        i = state_before(problem, tape, rec, k + 1)
-        linearise_projection(problem, tape, rec, lever, k + 1, i)
-        for d in range(lever.dq.shape[0]):
-            project_forward(problem, lever, lever.dclose[d], lever.dmove[d], lever.dq[d], lever.dv[d])
-    return CONVERGED
+    return push_projection(problem, tape, rec, lever, k + 1)

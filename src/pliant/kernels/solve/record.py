@@ -26,8 +26,10 @@ class Record(NamedTuple):
     force: F3  # (n, s, loop rows) forces of loops
     memory: F2  # (n + 1, internal variables) what loads remember at the states; first as given
     kept: F3  # (n, s, internal variables) and at the stages
-    hold: F2  # (n, tendons) which tendons were held, see `slots`
-    push: F3  # (n + 1, 2, m) multipliers of the projections of each state: of coordinates, of velocities
+    hold: F2  # (n, tendons) which tendons were held in the steps, see `slots`
+    taut: F2  # (n + 1, tendons) and in the projections of the states
+    impact: F1  # (n + 1,) 1 where velocities were projected as in a plastic impact
+    push: F3  # (n + 1, 2, m) multipliers of the projections of each state: of coordinates, of velocities (of an impact: its impulses)
     begin_q: F1  # (nq,) the start as it was given, before its projection: coordinates,
     begin_v: F1  # (nv,) velocities
 
@@ -72,7 +74,7 @@ class Lever(NamedTuple):
     size: F1  # (m,) scale of each row; 0 for those that do not count
     keep: F1  # (5,) of factors that are kept from stage to stage, see `transposed`
     chart: F3  # (5 × manifold joints, 6, 6) see `chart`
-    rows: F3  # (5, m, nv) G and H at a stage, or G and W Gᵀ before a projection, G and H behind it; scratch
+    rows: F3  # (5, m, nv) G, H and forces at a stage, or G and W Gᵀ before a projection, G and H behind it; scratch
     columns: F2  # (nu, nv) derivatives of the generalised forces by the inputs
     vectors: F2  # (12, nv + m) scratch
     moves: F2  # (s, nv) displacements of the stages
@@ -103,5 +105,5 @@ class Lever(NamedTuple):
 unpack_record = unpacker(Record, len(Tape._fields) + len(Program._fields))
 unpack_lever = unpacker(Lever, len(Tape._fields) + len(Program._fields) + len(Record._fields))
 # rows of `Lever.rows`
-STAGE_G, STAGE_H = np.int64(0), np.int64(1)
+STAGE_G, STAGE_H, STAGE_PULL = np.int64(0), np.int64(1), np.int64(2)
 BEFORE_G, BEFORE_D, AFTER_G, AFTER_H, SPARE_ROWS = (np.int64(k) for k in range(5))

@@ -9,7 +9,8 @@ import numpy as np
 from ..._jit import routine
 from .constraints import POSITIONS, RATES, clear, holds
 from .esdirk import recall
-from .linearised import restore_step
+from .impact import impact_again
+from .linearised import restore_step, taut_as
 from .projected import state_before
 from .record import AFTER_G, BEFORE_D, BEFORE_G
 from .residual import residual
@@ -36,6 +37,8 @@ def replay_projection(problem, tape, rec, lever, k):
     for r in range(G.shape[0]):
         lever.close[k, 0, r] = misfit(work, r, POSITIONS)
         lever.close[k, 1, r] = misfit(work, r, RATES)
+    if rec.impact[k] != 0.0:
+        impact_again(here, tape, rec, k, i, lever.rows[AFTER_G], lever.direct[k, 1])
 
 
 @routine
@@ -62,7 +65,10 @@ def replay(problem, tape, rec, lever):
                 rows_at(here, tape.q[i], tape.v[i], lever.rows[BEFORE_D])
                 for r in range(lever.size.shape[0]):
                     lever.e[k, i, r] = misfit(work, r, RATES)
-        if held:
+        taut_as(work, rec, k + 1)
+        if holds(work):
             replay_projection(problem, tape, rec, lever, k + 1)
-    if n > 0 and holds(work):
-        replay_projection(problem, tape, rec, lever, np.int64(0))
+    if n > 0:
+        taut_as(work, rec, np.int64(0))
+        if holds(work):
+            replay_projection(problem, tape, rec, lever, np.int64(0))

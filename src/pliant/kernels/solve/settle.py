@@ -2,22 +2,28 @@
 
 ``q₁ = q ⊕ D μ`` with ``e(q₁) = 0`` and ``v₁ = v + D ν`` with ``ė(q₁, v₁) = 0``, where ``D = W Gᵀ(q)``, G the derivatives of the constraints before the
 projection and W the squares of the natural sizes of the coordinates. The result depends on the state alone, not on factors that were kept.
+
+That takes away the drift of a step. Velocities that jump, at the start and where a cable becomes taut, change as in a plastic impact, by impulses:
+``v₁ = v + M⁻¹(q₁) Gᵀ(q₁) ν``. Cables that would have to push take no part in it.
 """
 
 import numpy as np
 
 from ..._jit import routine
 from ..algebra.manifold import integrate
-from ..loads.tendons import T_LENGTH, T_RATE
+from ..groups import unpack_tendons
+from ..loads.tendons import LAW_INPUT, T_LENGTH, T_RATE
 from ..loads.together import loop_closure, loop_values, tendon_lengths
 from ..recursion.composite import BESIDE, put_jacobians
 from ..recursion.forward import forward
-from ..slots import HOLD_LENGTH, HOLD_RATE, NEWTON_MOVE
+from ..slots import HOLD_ACTIVE, HOLD_LENGTH, HOLD_PUSHES, HOLD_RATE, NEWTON_MOVE
 from .constraints import POSITIONS, RATES, choose_rows, clear
 from .prescribed import clear_known
+from .stages import without_mass
 
 ROUNDS = 20
 CLOSED = 1e-14  # m, rad: nothing to be gained by another round
+ROUNDING = 1e-9  # of the largest change of a rate by an impact
 
 
 @routine
@@ -55,9 +61,11 @@ def misfit(work, k, level):
 
 @routine
 def counts(work, k, level):
-    """Whether a constraint takes part in a projection: rows that are rates without a value have none to keep."""
+    """Whether a constraint takes part in a projection: rows that are rates without a value have none to keep, cables that are slack behind it no rate."""
     n = work.hold.shape[0]
-    return level == RATES or k < n or work.closure[k - n, 3] == 0.0
+    if k < n:
+        return level == POSITIONS or work.hold[k, HOLD_ACTIVE] == 1.0
+    return level == RATES or work.closure[k - n, 3] == 0.0
 
 
 @routine
@@ -147,7 +155,71 @@ def solve_weighed(work, level, rank, x):
 
 
 @routine
-def settle(problem, q, v, before, rows, push, more):
+def pulled_by(problem, tape, k):
+    """The impulse of the tension of tendon k in the step whose end is struck."""
+    s = tape.a.shape[0]
+    h, j, sum_ = (
+        tape.times[s - 1] - tape.times[0],
+        unpack_tendons(problem.loads[0], problem.loads[1]).law[k, LAW_INPUT],
+        0.0,
+    )
+    for i in range(1, s):
+        sum_ += h * tape.tableau[s - 1, i] * tape.inputs[i, j]
+    return sum_
+
+
+@routine
+def cables_push(problem, tape, G, X, push, worst):
+    """Whether impulses push cables more than these have pulled in the step; they are slack behind the impact then, and take no part in it any more."""
+    work, found = problem.work, False
+    for k in range(work.hold.shape[0]):
+        hold = work.hold[k]
+        if work.schur[G.shape[0], k] > 0.0 and hold[HOLD_ACTIVE] == 1.0 and hold[HOLD_PUSHES] == 0.0:
+            effect = 0.0
+            for i in range(G.shape[1]):
+                effect += G[k, i] * X[k, i]
+            if (push[k] - pulled_by(problem, tape, k)) * effect > ROUNDING * worst:
+                hold[HOLD_ACTIVE] = 2.0
+                found = True
+    return found
+
+
+@routine
+def strike(problem, tape, factors, q, v, rows, push, first):
+    """Velocities behind a plastic impact, in place, at a state whose constraints are met; its impulses into push (m,). Returns False if the mass matrix is singular.
+
+    At the `first` state of a motion it is known which cables take part.
+    """
+    work, c, choice = problem.work, problem.c, problem.work.schur[push.shape[0]]
+    G, X, change = rows[0], rows[1], work.newton[NEWTON_MOVE]
+    rows_at(problem, q, v, G)
+    worst = 0.0
+    for k in range(G.shape[0]):
+        for i in range(v.shape[0]):
+            X[k, i] = G[k, i]
+        if choice[k] > 0.0 and counts(work, k, RATES):
+            worst = max(worst, abs(misfit(work, k, RATES)))
+            if not without_mass(problem, tape, factors, q, X[k]):
+                return False
+            clear_known(c, X[k])
+    for _ in range(G.shape[0] + 1):
+        rank = weigh(work, RATES, G, X)
+        for k in range(G.shape[0]):
+            push[k] = -misfit(work, k, RATES)
+        solve_weighed(work, RATES, rank, push)
+        if first or not cables_push(problem, tape, G, X, push, worst):
+            break
+    for i in range(v.shape[0]):
+        change[i] = 0.0
+        for k in range(G.shape[0]):
+            change[i] += push[k] * X[k, i]
+    for i in range(v.shape[0]):
+        v[i] += change[i]
+    return True
+
+
+@routine
+def settle(problem, tape, factors, q, v, before, rows, push, more, impact, first):
     """Project a state in place; multipliers into push (2, m). Returns the largest misfit left.
 
     before (nq,), rows (2, m, nv) and more (2, at least m) are scratch. Which rows are independent is left as it was: factors that are kept have their own.
@@ -175,8 +247,10 @@ def settle(problem, q, v, before, rows, push, more):
             for i in range(v.shape[0]):
                 move[i] += change[k] * D[k, i]
         integrate(c.shift, c.spatial, before, move, q)
-    rate, rank = np.inf, weigh(work, RATES, G, D)
-    for _ in range(ROUNDS):
+    if impact and not strike(problem, tape, factors, q, v, rows, push[1], first):
+        gap = np.inf
+    rate, rank = np.inf, 0 if impact else weigh(work, RATES, G, D)
+    for _ in range(0 if impact else ROUNDS):
         new = multipliers(problem, q, v, RATES, rank, change)
         if not new < rate:
             break

@@ -60,4 +60,4 @@ unpack_program = unpacker(Program, len(Tape._fields))
 TAPE_GROUPS = (Tape, Program)
 
 # what a run is told at its end, beside the states of `newton`
-FULL, ARRIVED, TOO_SHORT, TOLD_TO_STOP, SLOW, NONSENSE = (np.int64(10 + k) for k in range(6))
+FULL, ARRIVED, TOO_SHORT, TOLD_TO_STOP, SLOW, NONSENSE, SWITCHED = (np.int64(10 + k) for k in range(7))

@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure import consistent_velocity, constrained_acceleration
+from ..cables import reach, tensions_at
+from ..closure import consistent_velocity
 from ..interpolate import as_told
 from ..limits import rounding
 from .alpha_step import AlphaMethod, AlphaStepper
@@ -29,18 +30,13 @@ class _Alpha(Integrator):
         refuse_control(drive, method.name)
         self.motion, self.project = problem.motion, problem.project
         self.statistics, self.clock = problem.statistics, problem.clock
+        q, v, kind, _said = reach(system, self.motion, t, q, v)
         u, tau = drive(t, q, v)
-        self.tensions = self.motion.start_tensions(t, q, v, u, tau)
+        a, self.multipliers, self.tensions, self._slack = tensions_at(system, self.motion, t, q, v, u, tau, kind)
+        u = u.copy()
         for index, tension in self.tensions.items():
-            u = u.copy()
             u[index] = tension
         self.applied = self._tried = u, tau
-        known = np.zeros(system.nv)
-        self.motion.joints_at(t, q, v, known)
-        if system.loop_rows:
-            a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known, told=self.motion.told_at(t))
-        else:
-            a, self.multipliers = system.forward_dynamics(q, v, tau, u=u, prescribed=known), np.zeros(0)
         if not np.all(np.isfinite(a)):
             raise ValueError(
                 f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
@@ -81,12 +77,8 @@ class _Alpha(Integrator):
             return self._core.try_step(h, u, tau, self.multipliers, told=told)
         pushes = self.motion.pushes
         hold, forces = np.zeros((len(self.system.tendons.law), 4)), self.multipliers
-        lengths = self.motion.lengths_at(t)
-        indices = dict(zip(lengths, self.tensions))
-        slack: set[int] = {
-            k for k in lengths if self.tensions[indices[k]] == 0.0 and not pushes[k] and self._shorter(k)
-        }
-        for _ in range(2 * len(lengths) + 1):
+        lengths, indices, slack = self.motion.lengths_at(t), self.motion.held, self._slack
+        for round_ in range(4 * len(lengths) + 2 ** len(lengths)):
             u = u.copy()
             for k, length in lengths.items():
                 u[indices[k]] = 0.0 if k in slack else self.tensions[indices[k]]
@@ -94,21 +86,22 @@ class _Alpha(Integrator):
             status, error = self._core.try_step(h, u, tau, forces, hold, told)
             if status != "ok":
                 return status, error
-            pulled = {k for k in lengths if k not in slack and not pushes[k] and u[indices[k]] < 0.0}
             reached = self.system.tendon_lengths(self._core.new[0])[0]
-            tight = {k for k in slack if reached[k] > lengths[k] * (1 + 1e-12)}
-            if not pulled and not tight:
+            wrong = [
+                k
+                for k in lengths
+                if (reached[k] > lengths[k] * (1 + 1e-12) if k in slack else not pushes[k] and u[indices[k]] < 0.0)
+            ]
+            if not wrong:
                 break
-            slack, forces = (slack | pulled) - tight, self._core.multipliers
+            # all at once, which may go round in circles; after that one by one
+            slack, forces = slack ^ set(wrong if round_ < 2 * len(lengths) else wrong[:1]), self._core.multipliers
             self.motion.joints_at(t, *self._core.new)
-        self._found = {indices[k]: float(u[indices[k]]) for k in lengths}
+        else:
+            return "finds no set of cables that hold", np.inf
+        self._found = {indices[k]: float(u[indices[k]]) for k in lengths}, slack
         self._tried = u, tau
         return status, error
-
-    def _shorter(self, k: int) -> bool:
-        """Whether a tendon is now shorter than its cable."""
-        length = self.motion.lengths_at(self.t)[k]
-        return bool(self.system.tendon_lengths(self.q)[0][k] < length * (1 - 1e-12))
 
     def _accept(self, t: float) -> None:
         self._before = self.row()
@@ -120,7 +113,9 @@ class _Alpha(Integrator):
             if self.project:
                 self._core.v[:] = consistent_velocity(self.system, self.q, self.v, self.motion.told_at(t))
         if self.motion.tendons:
-            self.tensions = self._found
+            self.tensions, slack = self._found
+            self.statistics.switches += slack != self._slack
+            self._slack = slack
 
     def states(self, times: Array) -> tuple[Array, Array, Array]:
         """Interpolated within the last step; prescribed coordinates as they are told, loops closed."""

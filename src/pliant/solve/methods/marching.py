@@ -25,7 +25,7 @@ from ...kernels.solve.tape import Tape
 from ...system import Given, LinearSolver, System
 from ...system.dynamics import step_storage
 from ...system.kinematics import extent
-from ..closure import constrained_acceleration
+from ..cables import reach, tensions_at
 from ..interpolate import as_told
 from ..limits import rounding
 from .controlled import ControlledStages, next_break, refuse_period
@@ -56,10 +56,12 @@ class Marching(Integrator):
     WELL = 1e6  # condition of the mass matrix, its diagonal scaled to one, up to which it is not to blame for them
     STICKS = 1e-3  # of the tolerance: what Newton's iteration may leave where loads have internal variables
     FINEST = 4096  # parts of a constant step
+    SAME, OFTEN = 1e-9, 20  # of the run: what counts as one instant; how often cables may switch there
     _control: ControlledStages | None = None
     _flows: Flows | None = None
     _sampled = False  # whether the controller has sampled where the run begins
     _going_on = False
+    _chatter = (-np.inf, 0)  # since when, and how often, cables switched
 
     def __init__(self, problem: Problem, tableau: Tableau) -> None:
         self.problem, self.system, self.tableau = problem, problem.system, tableau
@@ -281,16 +283,16 @@ class Marching(Integrator):
         """Consistent accelerations, and a first step, where a run or a new piece of its inputs begins."""
         tape, system, p = self._tape, self.system, self._p
         t, q, v = self.t, tape.q[0].copy(), tape.v[0].copy()
+        motion, hold = self.motion, np.zeros((len(system.tendons.law), 4))
+        motion.joints_at(t, q, v, np.zeros(system.nv))
+        q, v, kind, _said = reach(system, motion, t, q, v, within=t > self.problem.t)
         self._switch(t, q, v)
         u, tau = self.drive(t, q, v, 1, self.control)
+        a, self.multipliers, self.tensions, slack = tensions_at(system, motion, t, q, v, u, tau, kind, self.memory)
         u = u.copy()
-        self.tensions = self.motion.start_tensions(t, q, v, u, tau)
-        for index, tension in self.tensions.items():
-            u[index] = tension
-        known = np.zeros(system.nv)
-        self.motion.joints_at(t, q, v, known)
-        told = self.motion.told_at(t) if system.loop_rows else None
-        a, self.multipliers = constrained_acceleration(system, q, v, u, tau, known, told=told, memory=self.memory)
+        for k, index in motion.held.items():
+            u[index] = self.tensions[index]
+            hold[k] = -1.0 if k in slack else 1.0, 0.0, 0.0, motion.pushes[k]
         if not np.all(np.isfinite(a)):
             raise ValueError(
                 f"the acceleration at t = {t:g} s is not finite: inputs, a load or the initial state contain NaN or overflow."
@@ -307,15 +309,11 @@ class Marching(Integrator):
         for i in self.tensions:
             tape.inputs[:, i] = u[i]
         self.q, self.v, self.a, self.applied = q, v, a, (u, tau)
-        hold = np.zeros((len(system.tendons.law), 4))
-        for k, index in zip(self.motion.cables_at(t), self.tensions):
-            pushes = self.motion.pushes[k]
-            hold[k] = 1.0 if self.tensions[index] > 0.0 or pushes or not self._shorter(k) else -1.0, 0.0, 0.0, pushes
         tape.memory[0, : system.nz] = self.memory
         self._space.prepare(Given(self.multipliers, hold=hold, told=self.motion.told_at(t), memory=self.memory))
         tape.weights[2] = frequencies(system, q, u, tau)
         p[slots.MARCH_FACTORED] = p[slots.MARCH_PAST] = p[slots.MARCH_H_OLD] = p[slots.MARCH_AFTER] = 0.0
-        p[slots.MARCH_RATE] = 1.0
+        p[slots.MARCH_RATE], p[slots.MARCH_SEEK] = 1.0, 0.0
         planned = p[slots.MARCH_H] if self._going_on else 0.0  # a sampled input jumps by little, most often
         p[slots.MARCH_H] = max(planned, self._first_step(q, v, a))
         if system.nz:
@@ -339,11 +337,6 @@ class Marching(Integrator):
         with self.system.borrow() as space:
             self.system.run_job(engine.RESIDUAL, self.q, self.v, self.a, *self.applied, given=given, space=space)
             return np.where(self.system.smooth, (space.work.kept - self.memory) / lag, 0.0)
-
-    def _shorter(self, k: int) -> bool:
-        """Whether a tendon is now shorter than its cable."""
-        length = self.motion.lengths_at(self.t)[k]
-        return bool(self.system.tendon_lengths(self._tape.q[0])[0][k] < length * (1 - 1e-12))
 
     def _first_step(self, q: Array, v: Array, a: Array) -> float:
         """A step that the acceleration fills with some tens of what is tolerated: its error is far below, and steps grow quickly."""
@@ -404,6 +397,15 @@ class Marching(Integrator):
             self._count += steps
         else:
             self._taken = self._begin
+        if status == kernel_tape.SWITCHED:
+            self.statistics.switches += 1
+            self._restart()
+            if self.problem.steps.constant is not None and self._parts is None:  # it ended somewhere beyond the instant
+                self._taken = Steps(*(np.concatenate([x[:-1], y]) for x, y in zip(self._taken, self.row())))
+                self._taken.smooth[-2] = 0.0
+            if self._parts is not None and self.t >= self._parts[1]:
+                self._rejoin()
+            return self._chatters()
         if status == kernel_tape.ARRIVED:
             if self._parts is not None:
                 self._rejoin()
@@ -422,6 +424,19 @@ class Marching(Integrator):
                 "the inputs discontinuous, or the tolerances too tight"
             )
         return None
+
+    def _chatters(self) -> str | None:
+        """Whether cables fall slack and become taut without end; then why it failed."""
+        before, count = self._chatter
+        self._chatter = (
+            (before, count + 1) if self.t - before < self.SAME * (self.problem.end - self.problem.t) else (self.t, 1)
+        )
+        if count < self.OFTEN:
+            return None
+        return (
+            f"cables of prescribed length fall slack and become taut {count} times at t = {self.t:.6g} s without getting on: their lengths may contradict each other, or "
+            "loops. Use a constant `step`, or method='generalized-alpha'"
+        )
 
     def _raise(self) -> None:
         """Raise what a function of inputs raised, or what is wrong with inputs that the engine evaluated."""
