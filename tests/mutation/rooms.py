@@ -90,7 +90,11 @@ ROOMS: dict[str, Room] = {
     "recursion": Room(
         "kernels/recursion",
         True,
-        files("dynamics::test_derivatives_by_complex_step", "dynamics::test_mass_matrix_by_three_routes"),
+        files(
+            "dynamics::test_derivatives_by_complex_step",
+            "dynamics::test_fused_tangent",
+            "dynamics::test_mass_matrix_by_three_routes",
+        ),
         {
             "spectral.py": files("spectral"),
             "matrices.py": files("matrices"),
