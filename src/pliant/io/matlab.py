@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._hdf5 import check_array, member
+from .._memory import byte_text, free_memory
+from .._seals import open_regular
+
 __all__ = ["Unreadable", "as_list", "read_mat"]
+
+_PACKED = 15  # the kind of a part of a file that is compressed
+_PIECE = 1 << 20
 
 
 class Unreadable:
@@ -24,17 +32,44 @@ def read_mat(path: str | Path) -> dict[str, Any]:
     Objects of classes and functions are `Unreadable`.
     """
     path = Path(path)
-    with path.open("rb") as file:
-        head = file.read(128)
-    if head[:10] == b"MATLAB 7.3" or head[:4] == b"\x89HDF":
-        return _read_hdf5(path)
+    try:
+        with open_regular(path) as file:
+            head = file.read(128)
+            if head[:10] != b"MATLAB 7.3" and head[126:128] in (b"IM", b"MI"):  # version 5 to 7.2
+                _check_size(file, head)
+        return _read_hdf5(path) if head[:10] == b"MATLAB 7.3" or head[:4] == b"\x89HDF" else _read_packed(path)
+    except (FileNotFoundError, ImportError):
+        raise
+    except Exception as error:  # of a file that anybody may have written, whatever the libraries say
+        text = "it is too deep" if isinstance(error, RecursionError) else error
+        raise ValueError(f"path = {str(path)!r} cannot be read as a MATLAB file: {text}") from None
+
+
+def _read_packed(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
 
-    try:
-        found = loadmat(path, simplify_cells=False)
-    except (ValueError, NotImplementedError, TypeError) as error:
-        raise ValueError(f"path = {str(path)!r} cannot be read as a MATLAB file: {error}") from None
+    found = loadmat(path, simplify_cells=False)
     return {name: _plain(value) for name, value in found.items() if not name.startswith("__")}
+
+
+def _check_size(file: Any, head: bytes) -> None:
+    """Error if variables, unpacked, take more memory than is free: a small file may say so."""
+    order: Any = "little" if head[126:128] == b"IM" else "big"
+    most = total = free_memory()
+    file.seek(128)
+    while len(tag := file.read(8)) == 8:
+        kind, size = int.from_bytes(tag[:4], order), int.from_bytes(tag[4:], order)
+        if kind != _PACKED:
+            file.seek(size, 1)
+            continue
+        unpack = zlib.decompressobj()
+        while size > 0 and (piece := file.read(min(_PIECE, size))):
+            size -= len(piece)
+            while piece:
+                total -= len(unpack.decompress(piece, _PIECE))
+                piece = unpack.unconsumed_tail
+                if total < 0:
+                    raise ValueError(f"unpacked, it takes more than the {byte_text(most)} of memory that are free")
 
 
 def _plain(value: Any) -> Any:
@@ -70,7 +105,7 @@ def _read_hdf5(path: Path) -> dict[str, Any]:
             f"path = {str(path)!r} is a MATLAB 7.3 file, which needs h5py: pip install 'pliant[io]'."
         ) from None
     with h5py.File(path, "r") as file:
-        return {name: _hdf5(file, file[name]) for name in file if not name.startswith("#")}
+        return {name: _hdf5(file, member(file, name)) for name in file if not name.startswith("#")}
 
 
 def _hdf5(file: Any, item: Any) -> Any:
@@ -79,13 +114,14 @@ def _hdf5(file: Any, item: Any) -> Any:
     if "MATLAB_object_decode" in item.attrs or kind == "function_handle":
         return Unreadable()
     if hasattr(item, "keys"):
-        fields = {name: _hdf5(file, item[name]) for name in item}
-        own = [item[name] for name in item]
+        own = [member(item, name) for name in item]
+        fields = {name: _hdf5(file, one) for name, one in zip(item, own)}
         many = [one.shape for one in own if hasattr(one, "shape") and "MATLAB_class" not in one.attrs]
         if own and len(many) == len(own):  # an array of structs: its fields are references
             rows = [dict(zip(fields, row)) for row in zip(*(as_list(value) for value in fields.values()))]
             return rows
         return fields
+    check_array(item, references=True)
     if item.attrs.get("MATLAB_empty", 0):
         return "" if kind == "char" else np.zeros(tuple(int(n) for n in np.atleast_1d(item[()])))
     value = item[()]

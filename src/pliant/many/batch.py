@@ -48,7 +48,8 @@ def batch(
     memory : float, optional
         Bytes that results in memory and chunks under way may take; half of what is free if left out.
     to : path, optional
-        An HDF5 file (``.h5``) or a Zarr store (``.zarr``) to which results are written as they come, for what does not fit into memory.
+        An HDF5 file (``.h5``) or a Zarr store (``.zarr``) to which results are written as they come, for what does not fit into memory. What is there is
+        replaced when the new store is complete; a store that another thread or process writes is an error.
 
     Returns
     -------

@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._locks import Lock, LockedError
+from .._memory import byte_text, free_memory
 from .._seals import Seal
 from .contents import Contents, Entry, Sums, checksum
 from .pool import PENDING, STATUS
-from .stores import byte_text, free_memory
 
 __all__ = ["FORMAT", "KIND", "MOST_TEXT", "Stored", "check_seal", "read_store"]
 
-KIND, FORMAT = "batch", 2
+KIND = "batch"
+FORMAT = 2
 MOST_TEXT = 1 << 27  # bytes of a table of contents
 _PATIENCE = 5.0  # seconds that are waited for two renames
 _MUCH = 1 << 27  # bytes that are not read before it is known that the memory has them

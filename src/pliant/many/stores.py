@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from .._files import check_target, part_of
 from .._locks import Lock
+from .._memory import byte_text
 
-__all__ = ["Field", "Store", "StoreError", "byte_text", "file_store", "nothing_of", "open_store", "store_path"]
+__all__ = ["Field", "Store", "StoreError", "file_store", "nothing_of", "open_store", "store_path"]
 
 MOST_MESSAGES = 10_000  # that are kept
 _ENDINGS = (".h5", ".hdf5", ".zarr")
@@ -134,24 +135,6 @@ def check_space(path: Path, need: int) -> None:
         raise StoreError(
             f"to = {str(path)!r}: the results take {byte_text(need)}, and the disk has {byte_text(free)} left. Use another disk, or ask for less."
         )
-
-
-def byte_text(size: float) -> str:
-    """A number of bytes as text."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.4g} TB"
-
-
-def free_memory() -> float:
-    """Bytes that a program may take without pushing out others."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return 1024.0 * next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        return 4e9
 
 
 def open_store(

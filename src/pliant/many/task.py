@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._memory import free_memory
 from ..solve.identity import digest
 from ..system import System
 from .found import BatchResult
 from .items import Refusals
 from .pool import AHEAD, FAILED, OK, REFUSED, STATUS, Done, run_chunks
 from .robots import Robots
-from .stores import Field, StoreError, Window, free_memory, open_store
+from .stores import Field, StoreError, Window, open_store
 
 __all__ = ["Chunk", "Options", "Task", "carry_out", "chunk_size", "header_of", "origin_of"]
 

@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._files import check_target, write_file
-from .._seals import read_seal, seal
+from .._hdf5 import check_array, member
+from .._memory import byte_text, free_memory
+from .._seals import open_regular, read_seal, seal
 from ..system import System
 from .drive import State
 from .exchange import units_of, write_contacts
@@ -90,7 +92,7 @@ def save_result(result: Result, path: str | os.PathLike[str]) -> None:
 def load_result(path: str | os.PathLike[str], system: System, *, check: bool = True) -> Result:
     """Read a result of `system`; see `Result.load`."""
     h5py = _h5py("load")
-    content = Path(path).read_bytes()
+    content = _content(path)
     stated = _stated_format(path, content, check)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
@@ -99,8 +101,7 @@ def load_result(path: str | os.PathLike[str], system: System, *, check: bool = T
                 raise ValueError(f"{path} is an HDF5 file, but not a result of pliant (it has no 'pliant_format').")
             if check and found != (1 if stated is None else stated):
                 raise ValueError(f"{path} is damaged: its first bytes were changed after it was written.")
-            header: dict[str, Any] = json.loads(file["header"][()] if "header" in file else file.attrs["header"])
-            arrays = {name: np.array(file[name]) for name in _ARRAYS if name in file}
+            header, arrays = _read(path, file)
     except (OSError, RuntimeError, KeyError, TypeError) as error:
         raise ValueError(f"{path} cannot be read, it may be damaged: {error}") from error
     if stated is None:
@@ -109,8 +110,37 @@ def load_result(path: str | os.PathLike[str], system: System, *, check: bool = T
             "nor another robot with the same coordinates would be noticed. Save it again to add them.",
             stacklevel=3,
         )
-    _check_robot(path, header, system, arrays, check)
-    return _result(header, arrays, system)
+    try:
+        _check_robot(path, header, system, arrays, check)
+        return _result(header, arrays, system)
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
+        raise ValueError(
+            f"{path} cannot be read, its header may be damaged ({type(error).__name__}: {error})."
+        ) from error
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """All of a file, if it is one and fits into memory."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > free_memory():
+            raise ValueError(f"{path} has {byte_text(size)}, and {byte_text(free_memory())} of memory are free.")
+        return file.read()
+
+
+def _read(path: str | os.PathLike[str], file: Any) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Header and arrays, of kinds that a result has."""
+    try:
+        text = check_array(member(file, "header"), text=True)[()] if "header" in file else file.attrs["header"]
+        found = {name: check_array(member(file, name)) for name in _ARRAYS if file.get(name, getlink=True) is not None}
+        if sum(array.nbytes for array in found.values()) > free_memory():
+            raise ValueError("its arrays take more memory than is free")
+        header: dict[str, Any] = json.loads(text)
+        if not isinstance(header, dict):
+            raise ValueError("its header is none")
+        return header, {name: np.array(array) for name, array in found.items()}
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} cannot be read, it may be damaged: {error}") from None
 
 
 def _stated_format(path: str | os.PathLike[str], content: bytes, check: bool) -> int | None:
@@ -168,28 +198,56 @@ def _check_robot(
             raise ValueError(f"{path} does not fit {system.name!r}: {name} has {shape}, and needs {size} columns.")
 
 
-def _read_state(found: Mapping[str, Any]) -> State:
-    memory = np.array(found["memory"]) if found.get("memory") else None
-    control = np.array(found["control"]) if found.get("control") else None
-    return State(found["t"], np.array(found["q"]), np.array(found["v"]), memory, control)
+def _read_state(found: Mapping[str, Any], system: System) -> State:
+    memory, control = (
+        np.array([_typed(x, float, int) for x in _typed(found[name], list)], dtype=float) if found.get(name) else None
+        for name in ("memory", "control")
+    )
+    return State(_typed(found["t"], float, int), *_configuration(found, system), memory, control)
+
+
+def _configuration(found: Mapping[str, Any], system: System) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coordinates and velocities of a state in the header."""
+    try:
+        q, v = np.array(found["q"], dtype=float), np.array(found["v"], dtype=float)
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+    if q.shape != (system.nq,) or v.shape != (system.nv,):
+        raise TypeError(f"a state has the shapes {q.shape} and {v.shape}")
+    return q, v
+
+
+def _typed(value: Any, *kinds: type) -> Any:
+    """A value of the header, of a type that it has to have."""
+    if type(value) not in kinds:
+        raise TypeError(f"{str(value)[:60]!r} is no {kinds[0].__name__}")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(_typed(value, str) for value in _typed(values, list))
 
 
 def _result(header: Mapping[str, Any], arrays: dict[str, Any], system: System) -> Result:
     for name in ("memory", "control"):
         arrays.setdefault(name, np.zeros((len(arrays["t"]), 0)))
-    known = {k: v for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__}
+    known = {k: _typed(v, int, float) for k, v in header["statistics"].items() if k in Statistics.__dataclass_fields__}
     final = header.get("final")
+    events = [
+        Event(_typed(e["name"], str), _typed(e["t"], float, int), *_configuration(e, system))
+        for e in _typed(header["events"], list)
+    ]
     return Result(
         system,
         **arrays,
-        success=header["success"],
-        message=header["message"],
-        events=tuple(Event(e["name"], e["t"], np.array(e["q"]), np.array(e["v"])) for e in header["events"]),
+        success=_typed(header["success"], bool),
+        message=_typed(header["message"], str),
+        events=tuple(events),
         statistics=Statistics(**known),
-        method=header["method"],
-        warnings=tuple(header.get("warnings", ())),
-        final=None if final is None else _read_state(final),
-        control_names=tuple(header.get("control_names", ())),
+        method=_typed(header["method"], str),
+        warnings=_texts(header.get("warnings", [])),
+        final=None if final is None else _read_state(final, system),
+        control_names=_texts(header.get("control_names", [])),
     )
 
 
