@@ -41,6 +41,7 @@ class OffsetUniversal(Joint):
     axes = ("axis1", "axis2")
     dof_names = ("angle1", "angle2")
     dof_units = ("rad", "rad")
+    units = {"offset": "m"}  # noqa: RUF012
 
     @property
     def screws(self):
@@ -96,6 +97,8 @@ class Pill(Shape):
 
     radius: float
     length: float
+
+    units = {"radius": "m", "length": "m"}  # noqa: RUF012
 
     @property
     def volume(self):

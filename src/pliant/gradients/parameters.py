@@ -76,13 +76,14 @@ class Beside:
     system : System
     name : str
         Of the parameter.
-    formulas : tuple of dict
-        Weights by the number of steps: centred, upwards, downwards.
+    smooth : bool
+        Whether what is differentiated is as smooth in the parameter as tables are, so that a second order is enough; forces of contact are not.
     """
 
-    def __init__(self, system: System, name: str, formulas: tuple[dict[int, float], ...] = FOURTH) -> None:
+    def __init__(self, system: System, name: str, *, smooth: bool = False) -> None:
         self._base, self._parameter = system, system._parameters[name]
-        self._h = step_of(system, self._parameter, TOUCHING if formulas is SECOND or system.switches else RELATIVE)
+        formulas = SECOND if smooth else FOURTH
+        self._h = step_of(system, self._parameter, TOUCHING if smooth or system.switches else RELATIVE)
         self._found: dict[float, System] = {}
         reasons: list[str] = []
         for weights in formulas:
@@ -205,7 +206,7 @@ def derivative(
     """
     change = None
     if known.size:
-        beside = Beside(system, name, SECOND)
+        beside = Beside(system, name, smooth=True)
         change = table_change(system, beside, known)
     if change is not None:
         total = float(tables[change[0]] @ change[1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import lie
 from ..gradients.costs.states import Evaluated, States, Variation
-from ..gradients.parameters import SECOND, Beside
+from ..gradients.parameters import Beside
 from ..gradients.rollout import METHODS, Rollout, RolloutError, carry_out, plan_of
 from ..gradients.statics import StaticTangent
 from ..gradients.tangent import Direction, push
@@ -99,7 +99,7 @@ class Revised:
     def near(self, name: str) -> Beside:
         """Those beside it in a parameter."""
         if name not in self._found:
-            self._found[name] = Beside(self.system, name, SECOND)
+            self._found[name] = Beside(self.system, name, smooth=not self.system.switches)
         return self._found[name]
 
 
