@@ -75,14 +75,16 @@ def begin(problem, tape, rec, lever, factors):
         rec.q[0, j] = rec.begin_q[j]
     for j in range(tape.v.shape[1]):
         rec.v[0, j] = rec.begin_v[j]
-    held = holds(problem.work)
-    note_taut(problem.work, rec, ZERO, held)
-    if not held:
+    struck = False  # velocities of loops alone are projected as at the ends of steps
+    for j in range(problem.work.hold.shape[0]):
+        struck = struck or problem.work.hold[j, HOLD_ACTIVE] > 0.0
+    note_taut(problem.work, rec, ZERO, struck)
+    if not holds(problem.work):
         return 0.0
     put_step(tape, rec, ZERO)
     tell(problem, tape, ZERO)
     return settle(
-        stage_problem(problem, tape, ZERO), tape, factors, rec.q[0], rec.v[0], tape.moved, lever.rows, rec.push[0], lever.vectors, YES, YES,
+        stage_problem(problem, tape, ZERO), tape, factors, rec.q[0], rec.v[0], tape.moved, lever.rows, rec.push[0], lever.vectors, struck, YES,
     )  # fmt: skip
 
 
