@@ -236,7 +236,7 @@ ELSEWHERE = {
     **dict.fromkeys(("Store.save", "Checkpoint.save", "Stepper.save"), "no text"),
     "save": "of the gallery",
     # plain text, of names that were checked where they came in (test_names_are_printable)
-    **dict.fromkeys(("Actuation.__str__", "InverseStatics.__str__", "MPCResult.__str__", "OptimalPlan.__str__", "Estimate.__str__", "ShapeEstimate.__str__", "Smoothed.__str__",
+    **dict.fromkeys(("Actuation.__str__", "Endless.__str__", "InverseStatics.__str__", "MPCResult.__str__", "OptimalPlan.__str__", "Estimate.__str__", "ShapeEstimate.__str__", "Smoothed.__str__",
                      "Rollout.__str__", "CrossValidation.__str__", "SpecialPoint.__str__", "Crush.__str__"), "plain text"),
 }  # fmt: skip
 

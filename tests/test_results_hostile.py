@@ -152,10 +152,10 @@ def test_what_is_no_file(system, tmp_path):
     os.mkfifo(tmp_path / "pipe.h5")
     os.mkfifo(tmp_path / "pipe.mat")
     (tmp_path / "zero.h5").symlink_to("/dev/zero")
-    for name in ("pipe.h5", "zero.h5"):
-        with pytest.raises(OSError, match="not a regular file"):
+    for name, kind in (("pipe.h5", "a pipe"), ("zero.h5", "a device")):
+        with pytest.raises(OSError, match=f"cannot be read as a file: it is {kind}"):
             pl.Result.load(tmp_path / name, system)
-    with pytest.raises(ValueError, match="not a regular file"):
+    with pytest.raises(OSError, match="cannot be read as a MATLAB file: it is a pipe"):
         read_mat(tmp_path / "pipe.mat")
 
 
@@ -181,20 +181,20 @@ def test_matlab_files_of_strangers(tmp_path):
 
     for what in ("external link", "soft link", "external storage", "virtual", "plugin", "lists", "records", "huge"):
         change, words = STRANGE[what]
+        words = "more than 200000000 bytes" if what == "huge" else words
         refused(words, lambda file, change=change: change(file, tmp_path))
-    refused("too deep", ring)
+    refused("nested deeper", ring)
     refused("", lambda file: file.create_dataset("x", data=1.0).attrs.__setitem__("MATLAB_class", 5))
 
 
-def test_a_small_matlab_file_that_unpacks_to_much(tmp_path, monkeypatch):
-    monkeypatch.setattr("pliant.io.matlab.free_memory", lambda: 1e8)
+def test_a_small_matlab_file_that_unpacks_to_much(tmp_path):
     pack = zlib.compressobj(9)
-    packed = pack.compress(struct.pack("<II", 14, 2 * 10**8))
-    for _ in range(200):
+    packed = pack.compress(struct.pack("<II", 14, 3 * 10**8))
+    for _ in range(300):
         packed += pack.compress(bytes(10**6))
     packed += pack.flush()
     head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
     (tmp_path / "bomb.mat").write_bytes(head + struct.pack("<II", 15, len(packed)) + packed)
     assert (tmp_path / "bomb.mat").stat().st_size < 10**6
-    with pytest.raises(ValueError, match=r"unpacked, it takes more than the 100 MB of memory"):
+    with pytest.raises(ValueError, match="unpacks to more than 200000000 bytes"):
         read_mat(tmp_path / "bomb.mat")

@@ -42,34 +42,24 @@ def test_long_runs(run: Callable[[int], list[str]]) -> None:
     assert run(5000) == []
 
 
-KNOWN = pytest.mark.xfail(
-    strict=True, raises=(Finding, AssertionError), reason="known, see the changelog when it is mended"
-)
-
-
-@KNOWN
 @pytest.mark.parametrize("seed", [13, 42])
 def test_the_order_of_held_cables_does_not_matter(seed: int) -> None:
     invariants.order_of_parts(whole(seed), EVERYTHING + seed)
 
 
-@KNOWN
 @pytest.mark.parametrize("seed", range(4, 8))
 def test_loops_are_open_after_half_a_turn(seed: int) -> None:
     SWITCHES["branches_of_loops"](whole(0), EVERYTHING + seed)
 
 
-@KNOWN
 def test_gradients_by_a_start_within_an_impact() -> None:
     SWITCHES["gradients_beside_switches"](whole(9), EVERYTHING + 9)
 
 
-@KNOWN
 def test_two_cables_of_the_same_length_do_not_move_what_rests() -> None:
     invariants.rest_stays(whole(147), EVERYTHING + 147)
 
 
-@KNOWN
 def test_a_run_of_many_steps_ends() -> None:
     assert long.simulated_whip(70_000) == []
 

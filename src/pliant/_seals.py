@@ -1,16 +1,11 @@
-"""The first two lines of a file of pliant: what it is, and the SHA-256 of what follows. Damage is found before anything is read.
-
-Files from strangers are opened here too: regular files only, never a pipe or a device, which may not end.
-"""
+"""The first two lines of a file of pliant: what it is, and the SHA-256 of what follows. Damage is found before anything is read."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Seal", "open_regular", "read_seal", "seal"]
+__all__ = ["Seal", "read_seal", "seal"]
 
 
 class Seal(NamedTuple):
@@ -37,15 +32,3 @@ def read_seal(head: bytes, kind: str) -> Seal | None:
     digest = words[1].decode("ascii", "replace") if len(words) == 2 and words[0] == b"sha256" else ""
     length = len(first) + len(second) + 2
     return Seal(int(number) if number.isdigit() and len(number) < 6 else 0, digest, length)
-
-
-def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> BinaryIO:
-    """A file for reading, without buffer; error if it is a folder, pipe or device, or a link that is not to be followed."""
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-    if not follow:
-        flags |= getattr(os, "O_NOFOLLOW", 0)
-    handle = os.open(path, flags)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(f"{os.fspath(path)} is not a regular file.")
-    return open(handle, "rb", buffering=0)

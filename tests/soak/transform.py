@@ -107,7 +107,7 @@ def described(robot: pl.Robot) -> tuple[Content, dict[str, Any]]:
 
 def built(content: Content, own: dict[str, Any], names: Callable[[str], str] = lambda name: name) -> pl.Robot:
     """The robot of a description, with loads in Python."""
-    robot = pl.load_model(content).robot
+    robot = pl.parse_model(content).robot
     for name, (load, places) in own.items():
         found = [names(place) if isinstance(place, str) else dataclasses.replace(place, link=names(place.link)) for place in places]  # fmt: skip
         robot.add_load(names(name), found, load)

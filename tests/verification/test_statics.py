@@ -700,7 +700,8 @@ def test_floating_robot_on_springs():
 
 def test_following_the_forces_finds_the_stable_equilibrium():
     """The last resort of solve_statics, called by itself, reaches what Newton's method finds."""
-    from pliant.solve.statics import Problem, _descend
+    from pliant.solve.static_problem import Problem
+    from pliant.solve.statics import _descend
 
     system = cdm()
     u = np.array([30.0, 60.0, 10.0, 80.0, 20.0])

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._seals import open_regular
+from ..model.reading import open_regular
 from .stores import StoreError
 from .worker import Answer
 

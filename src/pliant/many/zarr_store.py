@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from .._files import sync_disk, sync_folder
-from .._seals import open_regular, read_seal, seal
+from .._seals import read_seal, seal
+from ..model.reading import open_regular
 from .contents import Contents, Entry
 from .file_store import FileStore
 from .stored import FORMAT, KIND, MOST_TEXT, check_seal

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from .validate import shown
 
-__all__ = ["NOWHERE", "Folder", "XmlError", "check_xml", "package_of", "read_file"]
+__all__ = ["NOWHERE", "Folder", "XmlError", "check_xml", "open_regular", "package_of", "read_file"]
 
 _ATTRIBUTES = 200_000
 _DEEPEST = 500  # levels, as in MuJoCo
@@ -29,6 +29,41 @@ _KINDS = {
 }
 
 
+def open_regular(path: str | os.PathLike[str], *, what: str = "file", follow: bool = True) -> BinaryIO:
+    """A regular file for reading, without buffer: never a folder, a pipe or a device, which may not end.
+
+    Parameters
+    ----------
+    path : path
+    what : str
+        What it should be, for messages: "mesh file".
+    follow : bool
+        Whether links are followed.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, if it is of another kind, or if it cannot be read.
+    """
+    name = shown(str(path))
+    try:
+        _check_kind(os.stat(path).st_mode, name, what)  # before it is opened, which some devices notice
+        flags = sum(getattr(os, flag, 0) for flag in (*_FLAGS, *(() if follow else ("O_NOFOLLOW",))))
+        handle = os.open(path, os.O_RDONLY | flags)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no {what} {name}.") from None
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        raise type(error)(f"{name} cannot be read as a {what}: {error.strerror}.") from None
+    try:
+        _check_kind(os.fstat(handle).st_mode, name, what)
+        return open(handle, "rb", buffering=0)
+    except BaseException:
+        os.close(handle)
+        raise
+
+
 def read_file(path: str | os.PathLike[str], *, most: int, what: str) -> bytes:
     """The content of a regular file; links are followed.
 
@@ -43,29 +78,22 @@ def read_file(path: str | os.PathLike[str], *, most: int, what: str) -> bytes:
     Raises
     ------
     OSError
-        If there is no such file, if it is a folder, a pipe, a socket or a device, or if it cannot be read.
+        As of `open_regular`.
     ValueError
         If it is too large, or the path is none.
     """
     name = shown(str(path))
-    try:
-        _check_kind(os.stat(path).st_mode, name, what)  # before it is opened, which some devices notice
-        handle = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in _FLAGS))
-        with open(handle, "rb") as file:
-            state = os.fstat(handle)
-            _check_kind(state.st_mode, name, what)
-            if state.st_size > most:
-                raise ValueError(f"{name} has {state.st_size} bytes; at most {most} are read of a {what}.")
-            content = file.read(most + 1)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no {what} {name}.") from None
-    except OSError as error:
-        if error.strerror is None:
-            raise
-        raise type(error)(f"{name} cannot be read as a {what}: {error.strerror}.") from None
-    if len(content) > most:  # of a file that does not know its size, such as those of /proc
+    with open_regular(path, what=what) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise ValueError(f"{name} has {size} bytes; at most {most} are read of a {what}.")
+        pieces, left = [], most + 1
+        while left > 0 and (piece := file.read(left)):
+            pieces.append(piece)
+            left -= len(piece)
+    if left == 0:  # of a file that does not know its size, such as those of /proc
         raise ValueError(f"{name} has more than {most} bytes, which are at most read of a {what}.")
-    return content
+    return b"".join(pieces)
 
 
 def _check_kind(mode: int, name: str, what: str) -> None:

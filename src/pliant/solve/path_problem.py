@@ -19,7 +19,8 @@ from .mounting import MountOptions, mount
 from .path_loading import Loading, NoSuchRobotError
 from .path_split import Split, carrying_rows, split
 from .stability import assess
-from .statics import Problem, solve_problem
+from .static_problem import Problem
+from .statics import solve_problem
 
 Array = NDArray[np.float64]
 _SINGULAR = 1e-11  # reciprocal condition below which a direction counts as free (a rotation that costs no energy)

@@ -31,7 +31,7 @@ from .result import Result
 from .stability import Verdict, assess
 from .static_problem import Attempt, Problem
 
-__all__ = ["Problem", "newton_options", "solve_problem", "solve_statics"]
+__all__ = ["newton_options", "solve_problem", "solve_statics"]
 
 Array = NDArray[np.float64]
 
@@ -227,7 +227,8 @@ def solve_problem(problem: Problem, q0: Array, load_steps: int | None = None) ->
     if crushed is not best:
         return crushed, verdict
     # a descent finds a minimum from anywhere; without a potential steps of load keep nearer to the start
-    helps = [0, 4, 16, 64] if problem.potential or attempt.status == SINGULAR else [4, 16, 64, 0]
+    minimum = problem.stable and problem.potential
+    helps = [0, 4, 16, 64] if minimum or attempt.status == SINGULAR else [4, 16, 64, 0]
     for steps in helps:
         attempt = _stepped(problem, q0, steps) if steps else _descend(problem, q0)
         result, found = _left(problem, *_examine(problem, attempt, q0, max(steps, 1)))
@@ -400,7 +401,7 @@ def _descend(problem: Problem, q: Array, share: float = 1.0) -> Attempt:
     if problem.system.nv > _MODES:
         return _newton(problem, q, share)
     part = problem.part(share)
-    if problem.potential:
+    if problem.stable and problem.potential:
         return minimise(part, q)
     attempt = follow_forces(part, q)
     if attempt.status == NOT_FINITE:

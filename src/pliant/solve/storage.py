@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from .._files import check_target, write_file
 from .._hdf5 import check_array, member
 from .._memory import byte_text, free_memory
-from .._seals import open_regular, read_seal, seal
+from .._seals import read_seal, seal
+from ..model.reading import open_regular
 from ..system import System
 from .drive import State
 from .exchange import units_of, write_contacts
