@@ -87,10 +87,10 @@ GENERAL_INERTIA, IN_ORDER, STEP_LOADS, VELOCITY_LOADS, PAIR_LOADS = _codes(*rang
 
 # entries of `Work.message`: weights of ∂/∂q and ∂/∂v, potential energy and the size of its parts; for the table of contacts
 # the gap up to which they count, and their number; for the drift of loop joints the factors of rates and values; 1 if a sweep
-# is one of forces, 0 if only of rows of constraints; 1 where tendons are to be without friction
+# is one of forces, 0 if only of rows of constraints
 MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, MESSAGE_GAP, MESSAGE_COUNT = _codes(*range(6))
-MESSAGE_RATE, MESSAGE_VALUE, MESSAGE_FORCES, MESSAGE_BARE = _codes(6, 7, 8, 9)
-MESSAGES = 10
+MESSAGE_RATE, MESSAGE_VALUE, MESSAGE_FORCES = _codes(6, 7, 8)
+MESSAGES = 9
 
 # `Work.lag` of statics [s]: long enough for all that relaxes, and for velocities to be nothing beside the forces
 STATIC = 1e12
@@ -121,6 +121,7 @@ class Work(NamedTuple):
 
     gravity: F1  # (3,) m/s²
     share: F1  # (1,) factor on constant wrenches
+    rubs: F1  # (1,) 1, or 0 where tendons are asked for without their friction
     zero: F1  # (nv,) zeros, never written
     factor: F1  # (points of tendons,) share of the tension that friction leaves; 1 without friction
     multiplier: F1  # (loop rows,) constraint forces of loop joints
@@ -175,7 +176,7 @@ class Work(NamedTuple):
     owed: F2  # (tendons + loop rows, 3) adjoints of values and of rates of constraints, and virtual rates, see `reverse.tables`
 
 
-GIVEN = ("gravity", "share", "zero", "factor", "multiplier", "hold", "told", "memory", "lag", "since")
+GIVEN = ("gravity", "share", "rubs", "zero", "factor", "multiplier", "hold", "told", "memory", "lag", "since")
 """The first fields of `Work`: what every call starts from."""
 
 
@@ -206,6 +207,7 @@ def make_work(
     return Work(
         gravity=tables.gravity.astype(dtype),
         share=np.ones(1, dtype=dtype),
+        rubs=np.ones(1, dtype=dtype),
         zero=zeros(nv),
         factor=np.ones(tendon_points, dtype=dtype),
         multiplier=zeros(loop_rows),

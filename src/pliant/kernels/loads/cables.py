@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._jit import routine
 from ..algebra.dual import dadd, daxpy, dscale, get3, get6, get9, mtv, mv, vadd, vaxpy, vcross, vdot, vscale, vsub
-from ..layout import F2, MESSAGE_BARE, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, RE, YES
+from ..layout import F2, MESSAGE_CQ, MESSAGE_CV, MESSAGE_ENERGY, MESSAGE_SIZE, NO, RE, YES
 from .law import (
     add_cross_terms,
     add_projection,
@@ -123,7 +123,7 @@ def set_tensions(tendons, work, space, q, v, u):
     """Tension of every tendon with its derivatives, and the factors of friction; see `Work.tension`.
 
     work.tension (tendons, 6): T, ℓ, ℓ̇, ∂T/∂ℓ, ∂T/∂ℓ̇, sense of sliding. The last is 1 while pulling, −1 while released; 0, which is without friction,
-    where work.message[MESSAGE_BARE] asks for that.
+    where `Work.rubs` asks for that.
     """
     measured = False
     for k in range(tendons.law.shape[0]):
@@ -149,7 +149,7 @@ def set_tensions(tendons, work, space, q, v, u):
         if value[V_FRICTION] != 0.0:
             if value[V_SPEED] > 0.0:
                 row[T_SENSE] = np.tanh(-row[T_RATE] / value[V_SPEED])
-            if work.message[MESSAGE_BARE] != 0.0:
+            if work.rubs[0] == 0.0:
                 row[T_SENSE] = 0.0
             set_friction(tendons, work, space, k, q)
 
@@ -449,7 +449,7 @@ def add_tension_tangents(t, tendons, work, space, q, v, cq, cv, out):
     for k in range(tendons.law.shape[0]):
         row = work.tension[k]
         friction = tendons.value[k, V_FRICTION]
-        slips = friction != 0.0 and tendons.value[k, V_SPEED] > 0.0 and work.message[MESSAGE_BARE] == 0.0
+        slips = friction != 0.0 and tendons.value[k, V_SPEED] > 0.0 and work.rubs[0] != 0.0
         if row[T_STIFF] == 0.0 and row[T_DAMP] == 0.0 and friction == 0.0:
             continue
         rate = row[T_DAMP] != 0.0 or slips

@@ -5,7 +5,7 @@ With w = v₁ − v variations obey ``[M Gᵀ; G 0] (δv₁, −δν) = (M δv �
 
 from ..._jit import routine
 from ..algebra.linear import lu_factor, lu_solve
-from ..layout import K_ROW, MESSAGE_BARE, NO
+from ..layout import K_ROW, NO
 from ..recursion.forward import forward
 from ..reverse.tables import add_table_gradient
 from ..slots import NEWTON_MOVE, NEWTON_RESIDUAL
@@ -81,9 +81,9 @@ def linearise_impact(here, tape, rec, lever, k, i):
     kick(tape, rec, k, i, w)
     stiffness_of(here, rec.q[k], rec.push[k, 1], 1.0, plane)
     put_forces(here, rec.push[k, 1], 0.0)
-    work.message[MESSAGE_BARE] = 1.0
+    work.rubs[0] = 0.0
     residual_tangent(t, work, c, loads, rec.q[k], work.zero, w, u, tau, 1.0, 0.0, 0.0, work.newton[NEWTON_RESIDUAL], B)
-    work.message[MESSAGE_BARE] = 0.0
+    work.rubs[0] = 1.0
     for a in range(B.shape[1]):
         for b in range(B.shape[2]):
             B[0, a, b] -= plane[0, a, b]

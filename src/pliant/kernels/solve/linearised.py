@@ -14,7 +14,6 @@ from ..._jit import routine
 from ..algebra.linear import lu_factor, lu_solve, lu_solve_transposed
 from ..algebra.manifold import VELOCITIES
 from ..groups import unpack_tendons
-from ..layout import MESSAGE_BARE
 from ..loads.tendons import LAW_INPUT, V_FRICTION
 from ..loads.together import input_columns, loop_drift
 from ..recursion.blocks import all_columns
@@ -76,11 +75,11 @@ def stiffness_of(problem, q, rho, scale, out):
     """out (1, nv, nv) = ∂r/∂q at rest and without loads but for the tensions and loop forces scale × ρ, which r is linear in; without friction of tendons."""
     t, work, c, loads, _fronts, u, tau = problem
     put_forces(problem, rho, scale)
-    work.message[MESSAGE_BARE] = 1.0
+    work.rubs[0] = 0.0
     residual_tangent(
         t, work, c, loads, q, work.zero, work.zero, u, tau, 1.0, 0.0, 0.0, work.newton[NEWTON_RESIDUAL], out
     )
-    work.message[MESSAGE_BARE] = 0.0
+    work.rubs[0] = 1.0
 
 
 @routine
