@@ -373,7 +373,7 @@ def test_links_and_pipes_of_strangers(system, tmp_path):
             numbers(pl.BatchResult.open(path))
         target.unlink()
         os.mkfifo(target)
-        with pytest.raises(ValueError, match="it is a pipe|it is a device|it is a folder|regular file"):
+        with pytest.raises(ValueError, match=r"it is a pipe|it is a device|regular file"):
             numbers(pl.BatchResult.open(path))
         target.unlink()
         target.write_bytes(kept)
@@ -384,10 +384,10 @@ def test_links_and_pipes_of_strangers(system, tmp_path):
         pl.BatchResult.open(path)
     for name in ("pipe.h5", "pipe.zarr"):
         os.mkfifo(tmp_path / name)
-        with pytest.raises(ValueError, match=r"no folder|it is a pipe|it is a device|it is a folder|regular file"):
+        with pytest.raises(ValueError, match=r"no folder|it is a pipe|regular file"):
             pl.BatchResult.open(tmp_path / name)
     (tmp_path / "link.h5").symlink_to("/dev/zero")
-    with pytest.raises(ValueError, match="it is a pipe|it is a device|it is a folder|regular file"):
+    with pytest.raises(ValueError, match=r"it is a pipe|it is a device|regular file"):
         pl.BatchResult.open(tmp_path / "link.h5")
     # a link that the user names is followed
     poses(system, tmp_path / "real.h5", count=5)
