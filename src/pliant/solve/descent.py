@@ -20,10 +20,8 @@ __all__ = ["follow_forces", "minimise", "scaled_stiffness"]
 
 Array = NDArray[np.float64]
 FLAT = 1e-12  # curvature that counts as none, relative to the largest
-FIRST, LARGEST = (
-    0.3,
-    1e3,
-)  # radius in scaled coordinates; so far out that rounding of large lever arms hides what pulls, nothing is looked for
+# radius in scaled coordinates; farther steps lead to where rounding of large lever arms hides what pulls
+FIRST, LARGEST = 0.3, 1e3
 SHORTEST = 1e-13
 SHORT = 0.1  # steps of which forces tell the work better than energies, which round, and with collocated rods differ from it by a little
 
@@ -134,9 +132,7 @@ def follow_forces(problem: Problem, q: Array) -> Attempt:
     Goes on where Newton's method cannot: without stiffness (until something is touched), through saddles, along neutral
     directions. A step is halved while it goes far beyond the lowest point in its direction.
     """
-    system = problem.system
-    free = np.flatnonzero(~system.known)
-    scale = system.internal.scale[free]
+    system, free = problem.system, ~problem.system.known
     reach, falling = 0.1, 0
     count = 0
     for count in range(1, 5 * problem.iterations + 1):
@@ -156,20 +152,16 @@ def follow_forces(problem: Problem, q: Array) -> Attempt:
             break
         step, slope = V @ y, float(g @ y)
         for _ in range(40):
-            move = np.zeros(system.nv)
-            move[free] = scale * step
-            trial = system.integrate(q, move)
-            force = np.empty(system.nv)
-            system.run_job(engine.RESIDUAL, trial, u=problem.u, tau=problem.tau, force=force, given=problem.given)
-            after = system.internal.scale * force
-            rises = float(after[free] @ step)
+            trial = moved(problem, q, step)
+            after = scaled_forces(problem, trial)
+            rises = float(after @ step)
             if np.isfinite(rises) and rises <= 0.5 * abs(slope) * (length / reach if length > reach else 1.0):
                 break
             step, slope, length = 0.5 * step, 0.5 * slope, 0.5 * length
         else:
             break
         reach = min(problem.radius, max(1.5 * reach if length >= 0.9 * reach else length, 1e-8))
-        same = np.abs(after[free] - r).max() <= 1e-6 * np.abs(r).max()
+        same = np.abs(after - r).max() <= 1e-6 * np.abs(r).max()
         falling = falling + 1 if same and length >= 0.9 * problem.radius else 0
         q = trial
         if falling > 20:  # nothing comes in its way

@@ -45,7 +45,7 @@ class Endless(NamedTuple):
         )
         why = "the potential energy has no lower bound" if self.falls else "the loads do work without end"
         return (
-            f"{what} acts along {self.names}, however far it moves, and nothing resists it: {why}, so that there is no equilibrium; "
+            f"{what} acts along {self.names}, however far it moves, and nothing resists it: {why}, and as far as it was followed there is no equilibrium; "
             "add stiffness, a stop or a support there, or fix it"
         )
 
